@@ -21,10 +21,11 @@ type ContextRequest struct {
 
 // ContextReply is the answer: the compacted prompt, and what it is made of.
 type ContextReply struct {
-	System       jsontext.Value `json:"system"` // Anthropic's list of system blocks, Gemini's system instruction; else null
-	Messages     jsontext.Value `json:"messages"`
-	TokenCount   int            `json:"token_count"`
-	WithinBudget bool           `json:"within_budget"`
+	System   jsontext.Value `json:"system"` // Anthropic's list of system blocks, Gemini's system instruction; else null
+	Messages jsontext.Value `json:"messages"`
+	// TokenCount has what a provider adds to each message and call, beside the texts, names and arguments.
+	TokenCount   int  `json:"token_count"`
+	WithinBudget bool `json:"within_budget"`
 	Dropped
 	SummaryIDs []string `json:"summary_ids"`
 	// RenewingSummaryIDs are those of SummaryIDs that are stale by a policy, a prompt, a model or their age, and serve

@@ -6,7 +6,7 @@ type Source struct {
 	// what one role says in a row has several in one; a text that no message has has none.
 	MessageIDs []string `json:"message_ids"`
 	SummaryIDs []string `json:"summary_ids"` // of the summaries in it
-	Tokens     int      `json:"tokens"`      // with what a provider adds
+	Tokens     int      `json:"tokens"`      // including provider framing
 }
 
 // Explanation says why a prompt is as it is.

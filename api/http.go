@@ -25,8 +25,8 @@ type Problem struct {
 
 // RefusedEvent is an event of a request that can't be accepted.
 type RefusedEvent struct {
-	Index   int    `json:"index"` // in the request, from 0
-	Code    string `json:"code"`  // as of event.rejected
-	Field   string `json:"field"` // empty for the event as a whole
-	Message string `json:"message"`
+	Index   int     `json:"index"` // in the request, from 0
+	Code    string  `json:"code"`  // as of event.rejected
+	Field   *string `json:"field"` // null for the event as a whole, as of event.rejected
+	Message string  `json:"message"`
 }

@@ -20,9 +20,11 @@ type ThreadReply struct {
 	Duplicates   uint64 `json:"duplicates"`
 	Rejected     uint64 `json:"rejected"`
 	WaitingEdits uint64 `json:"waiting_edits"`
-	TokensTotal  int64  `json:"tokens_total"`
+	TokensTotal  int64  `json:"tokens_total"` // texts and arguments only
 	Bytes        int64  `json:"bytes"`
-	TokensLive   int64  `json:"tokens_live"` // what a compacted prompt holds now, by the policy's tokenizer
+	// TokensLive is what a compacted prompt holds now, by the policy's tokenizer: texts and arguments only, so that it is less than
+	// ContextReply.TokenCount of the same prompt.
+	TokensLive int64 `json:"tokens_live"`
 	// PromptTokens is what that prompt weighs at its provider: what the provider reported last, corrected by what the thread has
 	// gained and lost since. Null where no usage was reported.
 	PromptTokens    *int64    `json:"prompt_tokens"`

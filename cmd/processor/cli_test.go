@@ -10,6 +10,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	"go.uber.org/goleak"
+
+	"precis/internal/broker/brokertest"
 )
 
 func TestMain(m *testing.M) {
@@ -17,10 +19,10 @@ func TestMain(m *testing.M) {
 		serveOther(what)
 		return
 	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(status int) {
+	goleak.VerifyTestMain(m, append(brokertest.Leftovers(), goleak.Cleanup(func(status int) {
 		removeBuilt()
 		os.Exit(status) //nolint:forbidigo // as goleak does without a cleanup
-	}))
+	}))...)
 }
 
 func TestHelp(t *testing.T) {

@@ -67,7 +67,11 @@ func TestMCPPage(t *testing.T) {
 		{"read_original", map[string]any{"message_id": "m12", "search": "FAIL"}, "501|--- FAIL: TestTotal", false},
 		{"search_thread", map[string]any{"query": "testtotal"}, "Message m12 (tool bash), line 501", false},
 		{"thread_status", nil, "Thread fix-rounding", false},
+		{"thread_status", nil, " in a prompt, texts and arguments only\n", false},
 		{"explain_prompt", map[string]any{"thread": "fix-rounding"}, "Prompt of fix-rounding", false},
+		{"explain_prompt", nil, ", no limit\n", false},
+		{"explain_prompt", map[string]any{"max_tokens": 100000}, ", within the limit of 100,000\n", false},
+		{"explain_prompt", map[string]any{"max_tokens": 10}, ", over the limit of 10\n", false},
 		{"thread_status", map[string]any{"thread": "demo-2"}, "for the thread \"fix-rounding\" alone", true},
 	} {
 		result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: c.tool, Arguments: c.arguments})

@@ -3,13 +3,20 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+
+	"precis/api"
 	"precis/internal/broker"
 )
 
@@ -102,11 +109,79 @@ func TestPublishReportsRejections(t *testing.T) {
 	got.wants(t, exitWrong, `"broken":1,"unsent":0,"rejected":1,"last_seq":6,`, name+": line 3: rejected: message_conflict: ")
 	got = p.do(t, "", "publish", name, "--wait", "--no-check")
 	got.wants(t, exitWrong, "4 events of 2 threads from 1 file published", name+": line 2: rejected: schema: role: required")
-	if !strings.Contains(got.stdout, ", the last as EVENTS 10, 2 events rejected\n") || !strings.Contains(got.stderr, "line 3: rejected: message_conflict") {
+	if !strings.Contains(got.stdout, ", the last as EVENTS 10, 2 events rejected, 2 events known already or without effect\n") || !strings.Contains(got.stderr, "line 3: rejected: message_conflict") {
 		t.Errorf("got %q and %q", got.stdout, got.stderr)
 	}
 	p.do(t, `{"type":"tool.result","thread_id":"new","message_id":"1","content":"x"}`, "publish", "-", "--wait", "--json").
 		wants(t, exitDone, `"rejected":0,"last_seq":11,`, "")
+}
+
+// Who publishes a file again learns that nothing of it is new, from a processor that answers.
+func TestPublishTellsDuplicates(t *testing.T) {
+	lines := `{"type":"thread.message","thread_id":"a","message_id":"1","role":"user","content":"hi"}
+{"type":"tool.result","thread_id":"b","message_id":"1","content":"x"}
+{"type":"message.edited","thread_id":"a","message_id":"1","edit_id":"e","content":"ho"}
+`
+	p := startProcessor(t, t.TempDir())
+	name := file(t, lines)
+	p.do(t, "", "publish", name, "--wait", "--json").wants(t, exitDone, `"duplicates":0}`, "")
+	got := p.do(t, "", "publish", name, "--wait")
+	got.wants(t, exitDone, ", the last as EVENTS 6, 3 events known already or without effect\n", "")
+	more := file(t, lines+`{"type":"tool.result","thread_id":"b","message_id":"2","content":"x"}`)
+	p.do(t, "", "publish", more, "--wait", "--json").wants(t, exitDone, `"duplicates":3}`, "")
+	command(t, newServer(t), "", "publish", name, "--json").wants(t, exitDone, `"duplicates":null}`, "")
+}
+
+// What an earlier run published twice, and precis has not decided yet, does not count as this one's. It may be too much to wait for.
+func TestPublishTellsNoDuplicatesOfABacklog(t *testing.T) {
+	p := startProcessor(t, t.TempDir())
+	line := func(thread, id, content string) string {
+		return fmt.Sprintf(`{"type":"tool.result","thread_id":%q,"message_id":%q,"content":%q}`+"\n", thread, id, content)
+	}
+	var text strings.Builder
+	for i := range 101 { // more threads than are asked about
+		text.WriteString(line(fmt.Sprint("t", i), "1", "x"))
+	}
+	for i := range 100 { // takes longer to decide than to publish
+		text.WriteString(line("t1", fmt.Sprint("long", i), strings.Repeat(fmt.Sprintf("%d ok shop/cart %x\n", i, i*i), 3000)))
+	}
+	for range 10 {
+		text.WriteString(line("t1", "1", "x"))
+	}
+	p.do(t, text.String(), "publish", "-", "--json").wants(t, exitDone, `"duplicates":null}`, "")
+	got := p.do(t, line("t1", "new", "x")+line("t1", "new2", "x")+line("t1", "1", "x"), "publish", "-", "--wait", "--json")
+	if !strings.HasSuffix(got.stdout, `"duplicates":1}`+"\n") && !strings.HasSuffix(got.stdout, `"duplicates":null}`+"\n") {
+		t.Errorf("got %s", got.stdout)
+	}
+	p.do(t, line("t1", "new", "x"), "publish", "-", "--wait", "--json").wants(t, exitDone, `"duplicates":1}`, "")
+}
+
+// The seconds are those of the publishing, not of a processor that does not answer.
+func TestPublishTimesThePublishing(t *testing.T) {
+	b := newServer(t)
+	none := nats.NewMsg("")
+	none.Header.Set(micro.ErrorCodeHeader, "404")
+	_, err := b.Conn().Subscribe(api.ThreadGet+"*", func(m *nats.Msg) {
+		if string(m.Data) == `{"min_event_seq":0}` { // the answers behind the first event never come
+			_ = m.RespondMsg(none)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	got := command(t, b, `{"type":"thread.message","thread_id":"a","message_id":"1","role":"user","content":"hi"}`, "publish", "-", "--json")
+	took := time.Since(begun)
+	got.wants(t, exitDone, `"duplicates":null}`, "")
+	var counts struct {
+		Seconds float64 `json:"seconds"`
+	}
+	if err := json.Unmarshal([]byte(got.stdout), &counts); err != nil {
+		t.Fatal(err)
+	}
+	if counts.Seconds == 0 || took.Seconds()-counts.Seconds < 1 {
+		t.Errorf("%.1f s of %s", counts.Seconds, took)
+	}
 }
 
 // What precis publishes itself stands in what tail --json writes, and is made again from the events: it is no fault

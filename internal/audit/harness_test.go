@@ -20,6 +20,7 @@ import (
 	"precis/events"
 	"precis/internal/audit"
 	"precis/internal/broker"
+	"precis/internal/broker/brokertest"
 	"precis/internal/config"
 	"precis/internal/processor"
 	"precis/internal/secrets"
@@ -28,8 +29,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The embedded server's file store ends its flushers a moment after its shutdown has returned.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server.(*msgBlock).flushLoop"))
+	goleak.VerifyTestMain(m, brokertest.Leftovers()...)
 }
 
 // patience bounds what a test waits for: on two cores with nothing else to do it takes a fifth of it at most.

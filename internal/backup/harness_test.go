@@ -16,9 +16,10 @@ import (
 	"go.uber.org/goleak"
 
 	"precis/internal/broker"
+	"precis/internal/broker/brokertest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, brokertest.Leftovers()...) }
 
 // patience bounds every wait in these tests; nothing takes that long.
 const patience = time.Minute

@@ -23,7 +23,8 @@ import (
 //
 // Each also makes stale what was made from the summary, causes before effects, and each is on record, so that a recovery adopts it at
 // the event after which it took effect; a rewind alone (rewind.go) lets what a step can't record lapse. A new cause is another function
-// here: one of an event appends to Step.decided, which Record emits; any other emits an events.Invalidated itself. If it compares with
+// here: one of an event appends to Step.decided, which Record emits for summaries of the event's own message (a summary of another one
+// needs that message set around it, or the counters of a cut miss it); any other emits an events.Invalidated itself. If it compares with
 // the configuration, Config.judges, stillFits and MeanwhileOf must know it too. What follows from staleness is in renew.go, what a stale
 // summary does in prompts in Meanwhile.
 //

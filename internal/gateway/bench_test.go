@@ -17,7 +17,10 @@ import (
 
 	"precis/events"
 	"precis/internal/gateway"
+	"precis/internal/machine"
 )
+
+const perSecond = 200 // requests
 
 // slowWays are paths to a precis that is slow, by what a prompt takes on them at least.
 var slowWays = map[string]func(rnd *rand.Rand, at time.Duration) time.Duration{
@@ -40,8 +43,9 @@ var slowWays = map[string]func(rnd *rand.Rand, at time.Duration) time.Duration{
 // that would if precis were not slow, from the first request on or some seconds later (onset), or did not hang: conversations of 41 messages (40 kB), one
 // of them a tool's output, that grow by a question and an answer, and answers of 50 events. p50 and p99 are from the request to the last byte of the answer;
 // in the way tools each turn has a call and an output of 1.6 kB beside that. later-p99 is without the first second, in which all conversations begin, and
-// steady-p99 is of the requests in whose time the machine itself computed at its usual speed (steady, of a hundred): see machine. yes and prepared are the requests in a hundred that are compacted, with their own
-// prompt and with an earlier one's.
+// steady-p99 is of the requests (steady, of a hundred) outside of the spells in which the machine itself is slow (spells, a part of the time in a hundred; the
+// way machine has what they take with nothing else running). yes and prepared are the requests in a hundred that are compacted, with their own prompt and with
+// an earlier one's.
 func BenchmarkOverhead(b *testing.B) {
 	var answer []string
 	for range 50 {
@@ -62,6 +66,18 @@ func BenchmarkOverhead(b *testing.B) {
 	}
 	nowhere := l.Addr().String()
 	_ = l.Close()
+	b.Run("machine", func(b *testing.B) { // nothing else: what the machine does by itself
+		w := machine.Watch(b)
+		begun := machine.Now()
+		tick := time.NewTicker(time.Second / perSecond)
+		defer tick.Stop()
+		for range b.N {
+			<-tick.C
+		}
+		if spells, ok := w.Stop(b); ok {
+			b.ReportMetric(100*spells.Share(begun, machine.Now()), "spells-%")
+		}
+	})
 	for _, way := range []string{"direct", "gateway", "away", "compact", "tools", "20ms", "50ms", "100ms", "250ms", "jitter", "onset", "hangs"} {
 		b.Run(way, func(b *testing.B) {
 			var w *world
@@ -115,7 +131,7 @@ func BenchmarkOverhead(b *testing.B) {
 }
 
 func (w *world) steady(b *testing.B, tools bool) {
-	const perSecond, conversations = 200, 20
+	const conversations = 20
 	word := strings.Repeat("a word or two ", 70)
 	says := strings.Repeat("word ", 50)
 	output := strings.Repeat("ok  \tshop/cart\t0.01s\n", 80)
@@ -134,7 +150,7 @@ func (w *world) steady(b *testing.B, tools bool) {
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Timeout: patience, Transport: transport}
 	took, at := make([]time.Duration, b.N), make([]int64, b.N)
-	machine := watchMachine(b)
+	watcher := machine.Watch(b)
 	var wg sync.WaitGroup
 	tick := time.NewTicker(time.Second / perSecond)
 	defer tick.Stop()
@@ -149,7 +165,7 @@ func (w *world) steady(b *testing.B, tools bool) {
 		<-tick.C
 		wg.Go(func() {
 			begun := time.Now()
-			at[i] = clock()
+			at[i] = machine.Now()
 			whole := struct{ io.Reader }{io.MultiReader(bytes.NewReader(body), strings.NewReader("]}"))}
 			r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, w.url+chatPath, whole)
 			if err != nil {
@@ -176,13 +192,14 @@ func (w *world) steady(b *testing.B, tools bool) {
 	}
 	b.ReportMetric(p(50, took), "p50-ms")
 	b.ReportMetric(p(99, took), "p99-ms")
-	if machine.end(b) {
+	if spells, ok := watcher.Stop(b); ok {
 		var steady []time.Duration
 		for i, begun := range at {
-			if machine.steady(begun, took[i]) {
+			if !spells.Touch(begun, took[i]) {
 				steady = append(steady, took[i])
 			}
 		}
+		b.ReportMetric(100*spells.Share(at[0], at[len(at)-1]+1), "spells-%")
 		if len(steady) > 0 {
 			b.ReportMetric(p(99, steady), "steady-p99-ms")
 			b.ReportMetric(100*float64(len(steady))/float64(b.N), "steady-%")

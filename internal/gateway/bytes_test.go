@@ -315,6 +315,16 @@ func TestUpstream(t *testing.T) {
 			t.Errorf("%s: %s", path, got)
 		}
 	}
+	if err := w.stop(); err != nil {
+		t.Fatal(err)
+	}
+	w.startGateway(gateway.Options{Conn: w.broker.Conn(), OpenAI: base + "/api/v1/", Anthropic: base + "/v1"})
+	for path, want := range map[string]string{"/v1/models?a=b": "/api/v1/models?a=b", "/v1/messages": "/v1/messages", "/v1/files/a%2Fb": "/api/v1/files/a%2Fb", "/models": "/api/v1/models",
+		"/v1": "/api/v1", "/v1x": "/api/v1/v1x", "/%761/files/a%2Fb": "/api/v1/%761/files/a%2Fb", "/v1%2Ffiles": "/api/v1/v1%2Ffiles"} {
+		if got := w.post(path, "{}"); got != want {
+			t.Errorf("below a /v1: %s: %s", path, got)
+		}
+	}
 	for _, wrong := range []string{"", "api.openai.com", "ftp://a", "https://u:p@a", "https://a?b", "https://a#b", "http://"} {
 		if _, err := gateway.Upstream(wrong); err == nil || strings.Contains(err.Error(), "u:p") {
 			t.Errorf("%s: %v", wrong, err)

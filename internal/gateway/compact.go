@@ -31,6 +31,7 @@ const (
 	asWhole    = "nothing_to_shrink"  // no summary stands for any of it
 	asProvider = "provider_compacted" // it has, or wants among its messages, a compaction of the provider's
 	asMedia    = "media"              // a compaction would have to hold more than text
+	asPath     = "path"               // it asks for an operation where no provider has it: a wrong base URL
 )
 
 // Outcomes of requests that are compacted: with their own prompt, or with one of an earlier request and the newer messages whole behind it.

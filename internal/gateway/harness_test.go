@@ -21,18 +21,20 @@ import (
 	"precis/api"
 	"precis/events"
 	"precis/internal/broker"
+	"precis/internal/broker/brokertest"
 	"precis/internal/config"
 	"precis/internal/gateway"
+	"precis/internal/machine"
 	"precis/internal/processor"
 	"precis/internal/service"
 )
 
 func TestMain(m *testing.M) {
-	if asMachine() {
+	if machine.Main() {
 		return
 	}
 	gateway.PoisonScratches()
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, brokertest.Leftovers()...)
 }
 
 // patience bounds what a test waits for.

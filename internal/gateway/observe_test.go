@@ -458,4 +458,11 @@ func TestMisplacedBaseURL(t *testing.T) {
 	if got := strings.Count(w.log.String(), "passed on unread"); got != 3 {
 		t.Errorf("%d are reported: %s", got, w.log)
 	}
+
+	w = begin(t, say("application/json", chat("Yes.")), gateway.Options{Mode: gateway.ModeCompact})
+	for path, want := range map[string]string{"/chat/completions": "no; reason=path", "/v1/v1/messages": "no; reason=path", "/v1/embeddings": ""} {
+		if got := w.said(t, path, ask("Hi.")); got != want {
+			t.Errorf("mode compact, %s: %q, want %q", path, got, want)
+		}
+	}
 }

@@ -40,7 +40,7 @@ type Options struct {
 	// Originals says that clients run the tool for originals, unless they say something else (HeaderTools): in mode compact its
 	// definition is added to prompts with summaries.
 	Originals bool
-	// OpenAI and Anthropic are the base URLs of the providers, without the /v1. Default: their own.
+	// OpenAI and Anthropic are the base URLs of the providers, with or without the /v1. Default: their own.
 	OpenAI, Anthropic string
 	// EventBytes is the processor's limits.event_bytes, if known; 0: it rejects what is longer.
 	EventBytes int

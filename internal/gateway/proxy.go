@@ -49,10 +49,7 @@ func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 	}
 	out := r.Out
 	out.URL.Scheme, out.URL.Host, out.Host = to.Scheme, to.Host, to.Host
-	out.URL.Path, out.URL.RawPath = strings.TrimSuffix(to.Path, "/")+r.In.URL.Path, ""
-	if r.In.URL.RawPath != "" || to.RawPath != "" {
-		out.URL.RawPath = strings.TrimSuffix(to.EscapedPath(), "/") + r.In.URL.EscapedPath()
-	}
+	out.URL.Path, out.URL.RawPath = below(to, r.In.URL)
 	out.URL.RawQuery = r.In.URL.RawQuery // also what does not parse
 	for name := range out.Header {
 		if strings.HasPrefix(name, ownHeaders) {
@@ -64,6 +61,24 @@ func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 			out.Header[name] = v
 		}
 	}
+}
+
+// below joins a provider's base path and a request's, as a path and as it is escaped. Providers write their base URL with the /v1, which a client's path
+// has as well: one of the two is enough. Both forms lose it or neither does: net/http drops an escaped form that is not the path's.
+func below(base, request *url.URL) (path, raw string) {
+	at, escaped := strings.TrimSuffix(base.Path, "/"), strings.TrimSuffix(base.EscapedPath(), "/")
+	if twice(at, request.Path) && twice(escaped, request.EscapedPath()) {
+		at, escaped = strings.TrimSuffix(at, "/v1"), strings.TrimSuffix(escaped, "/v1")
+	}
+	if base.RawPath != "" || request.RawPath != "" {
+		raw = escaped + request.EscapedPath()
+	}
+	return at + request.Path, raw
+}
+
+// twice reports whether the /v1 would stand there two times.
+func twice(base, path string) bool {
+	return strings.HasSuffix(base, "/v1") && (path == "/v1" || strings.HasPrefix(path, "/v1/"))
 }
 
 // answering begins to copy an answer.
@@ -143,6 +158,9 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := g.apiOf(r)
 	if at := misplaced(r); a == nil && at != "" {
 		g.quiet.elsewhere(g.log, at)
+		if g.opts.Mode == ModeCompact { // the answer is likely to be the provider's 404, which does not name the cause
+			p.said = g.says(asPath)
+		}
 	}
 	// ReverseProxy panics where an answer breaks off, so that the client sees it break off.
 	defer func() {

@@ -30,7 +30,7 @@ func (s *server) threadStatus(ctx context.Context, in threadInput) (string, erro
 	var b strings.Builder
 	fmt.Fprintf(&b, "Thread %s\n%s, %s, %s; not counted: %s and %d rejected\n", t.ThreadID, counted(t.Messages, "message"), counted(t.ToolResults, "tool result"),
 		counted(t.Edits, "edit"), counted(t.Duplicates, "duplicate"), t.Rejected)
-	fmt.Fprintf(&b, "%s in all, %s in a prompt\n", counted(t.TokensTotal, "token"), figure.Grouped(t.TokensLive))
+	fmt.Fprintf(&b, "%s in all, %s in a prompt, texts and arguments only\n", counted(t.TokensTotal, "token"), figure.Grouped(t.TokensLive))
 	fmt.Fprintf(&b, "%s active, %d stale, %d in the making\n", counted(t.SummariesActive, "summary"), t.SummariesStale, t.SummariesStarted)
 	if t.LLMInput+t.LLMOutput > 0 || t.CostUnknown > 0 {
 		fmt.Fprintf(&b, "models used for summaries: %s in, %s out, $%.6f and %s of unknown cost\n", counted(t.LLMInput, "token"), figure.Grouped(t.LLMOutput), float64(t.CostMicroUSD)/1e6, counted(t.CostUnknown, "call"))
@@ -59,7 +59,8 @@ func (s *server) explainPrompt(ctx context.Context, in promptInput) (string, err
 	}
 	e := p.Explain
 	var b strings.Builder
-	fmt.Fprintf(&b, "Prompt of %s up to event %d: %s in %s, within its limit: %t\n", thread, p.EventSeq, counted(p.TokenCount, "token"), counted(len(p.Sources), "message"), p.WithinBudget)
+	fmt.Fprintf(&b, "Prompt of %s up to event %d: %s in %s, including provider framing, %s\n", thread, p.EventSeq, counted(p.TokenCount, "token"), counted(len(p.Sources), "message"),
+		limitOf(limit, p.WithinBudget))
 	t := e.Tokens
 	fmt.Fprintf(&b, "tokens: system %s, compaction %s, messages %s, tool outputs %s, their summaries %s, frame %s\n", figure.Grouped(t.System), figure.Grouped(t.Compaction),
 		figure.Grouped(t.Messages), figure.Grouped(t.Outputs), figure.Grouped(t.Summaries), figure.Grouped(t.Frame))
@@ -76,9 +77,25 @@ func (s *server) explainPrompt(ctx context.Context, in promptInput) (string, err
 		}
 		fmt.Fprintf(&b, "left out: %s, %s\n", l.ID, l.Reason)
 	}
-	fmt.Fprintf(&b, "the next compaction could replace %s of %s\n", counted(e.Compaction.RemovableMessages, "message"), counted(e.Compaction.RemovableTokens, "token"))
+	if e.Compaction.RemovableMessages > 0 {
+		fmt.Fprintf(&b, "the next compaction could replace %s of %s\n", counted(e.Compaction.RemovableMessages, "message"), counted(e.Compaction.RemovableTokens, "token"))
+	} else {
+		fmt.Fprintf(&b, "the next compaction could replace nothing yet\n")
+	}
 	for _, j := range e.Compaction.Jobs {
 		fmt.Fprintf(&b, "in the making: %s %s, %s so far\n", j.Kind, j.Slot, counted(j.Attempts, "call"))
 	}
 	return within(b.String()), nil
+}
+
+// limitOf says whether the prompt holds the limit, where there is one.
+func limitOf(limit int, within bool) string {
+	switch {
+	case limit == 0:
+		return "no limit"
+	case within:
+		return "within the limit of " + figure.Grouped(limit)
+	default:
+		return "over the limit of " + figure.Grouped(limit)
+	}
 }

@@ -15,7 +15,9 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/go-json-experiment/json"
 
+	"precis/events"
 	"precis/internal/audit"
 	"precis/internal/broker"
 	"precis/internal/parked"
@@ -76,13 +78,17 @@ func (s *schedule) rollBack(load *load, early backup) {
 			put(s.t, s.broker.Conn(), subject, manyOf(`{"by":"hand"}`, int(n)+s.rng.IntN(20))...)
 		}
 	}
+	// After a lost disk the store may be behind the backup, and SUMMARIES ahead of it: its records name the lost events.
+	if slices.Equal(streams, []string{broker.StreamEvents}) && s.recordedAfter(early.ends[broker.StreamEvents]) {
+		known = true
+	}
 	fs := s.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(s.rng.Uint64(), 0))}) // what follows is no part of the story
 	p, err := processor.Open(s.t.Context(), processor.Options{Config: s.config, Logger: logger(s.t), Broker: s.broker, FS: fs, BulkFrom: math.MaxUint64})
 	if err == nil {
 		err = p.Close(context.Background())
 	}
 	if refused := errors.Is(err, recovery.ErrRewritten); refused != known {
-		s.t.Errorf("%v rolled back from %v to %v, beyond which the store knows something: %v; start: %v", streams, whole.ends, early.ends, known, err)
+		s.t.Errorf("%v rolled back from %v to %v, beyond which the store or SUMMARIES knows something: %v; start: %v", streams, whole.ends, early.ends, known, err)
 	}
 	if slices.Equal(streams, []string{broker.StreamEvents}) {
 		s.acceptLoss(early.ends[broker.StreamEvents])
@@ -150,6 +156,22 @@ func (s *schedule) known(b backup, streams []string) (more bool) {
 		}
 	}
 	return more
+}
+
+// recordedAfter says whether SUMMARIES holds a thread's record that was decided at an event after seq.
+func (s *schedule) recordedAfter(seq uint64) (recorded bool) {
+	err := broker.NewLogReader(s.broker.JetStream(), broker.StreamSummaries).Scan(within(s.t), 1, nil, func(m broker.Stored) error {
+		var head events.Head
+		if err := json.Unmarshal(m.Data, &head); err != nil {
+			return err
+		}
+		recorded = recorded || head.ThreadID != nil && head.EventAt != nil && head.EventSeq > seq
+		return nil
+	}, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return recorded
 }
 
 // A server loses its last writes while a processor runs, and agents are there first when it comes back: the processor

@@ -190,7 +190,7 @@ func TestToolsCount(t *testing.T) {
 	w.says(session, "read_original", one("message_id", "m"), "edited 1 time)", "1 part not text")
 	w.says(session, "read_original", one("message_id", "m", "search", "ibis"), "1 of 2 lines contains")
 	w.says(session, "search_thread", one("query", "ibis"), "1 line contains", "1 message searched")
-	w.says(session, "explain_prompt", one(), "tokens in 1 message,", "could replace 0 messages")
+	w.says(session, "explain_prompt", one(), "tokens in 1 message,", "could replace nothing yet")
 }
 
 // A search reads what compactions stand for, through all levels.

@@ -95,7 +95,7 @@ func (s *Server) check(r *asking, body []byte) ([]events.FileEvent, error) {
 			whole.Detail = fmt.Sprintf("event %d of the list: %s", i, whole.Detail)
 			return nil, whole
 		case errors.As(err, &reject):
-			refused = append(refused, api.RefusedEvent{Index: i, Code: reject.Code, Field: reject.Field, Message: reject.Message})
+			refused = append(refused, refusal(i, reject))
 		case err != nil:
 			return nil, err
 		}
@@ -203,4 +203,12 @@ func (s *Server) unstored(err error, stored, of int) *problem {
 	default:
 		return wrong(http.StatusServiceUnavailable, detail)
 	}
+}
+
+func refusal(index int, reject *events.RejectError) api.RefusedEvent {
+	r := api.RefusedEvent{Index: index, Code: reject.Code, Message: reject.Message}
+	if reject.Field != "" {
+		r.Field = &reject.Field
+	}
+	return r
 }

@@ -37,10 +37,11 @@ func TestNamesOfOthers(t *testing.T) {
 		return names, nil
 	}
 	w.eventually(func() error {
-		if got, err := children(ops); err != nil || len(got) != 2 {
-			return fmt.Errorf("%q: %v", got, err)
+		got, err := children(ops)
+		if err == nil && len(got) != 2 {
+			err = fmt.Errorf("%q", got)
 		}
-		return nil
+		return err
 	})
 	if got, err := children(team); err != nil || len(got) != 1 || got[0] != "team/b" {
 		t.Errorf("the team sees %q: %v", got, err)

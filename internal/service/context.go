@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -275,7 +276,9 @@ func (r *reading) standing(id string) (text *prompt.Summary, withheld bool, err 
 	if stale {
 		r.renewing[id] = true
 	}
-	var rec events.Summary
+	var rec struct {
+		Content string `json:"content"` // alone: a prompt reads the records of all its outputs
+	}
 	if err := json.Unmarshal(sum.Record, &rec); err != nil {
 		return nil, false, fmt.Errorf("read record of %s: %w", id, err)
 	}
@@ -311,9 +314,12 @@ func (r *reading) messages(ctx context.Context, c *thread.Compaction, current *p
 	rows = append(rows, more...)
 	r.ahead(ctx, rows)
 	var list []prompt.Message
-	for _, m := range rows {
+	for i, m := range rows {
 		if leaves(m) {
 			continue
+		}
+		if i%prompt.Stride == 0 {
+			runtime.Gosched()
 		}
 		msg, err := r.message(ctx, m)
 		if err != nil {

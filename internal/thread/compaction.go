@@ -7,7 +7,7 @@ import (
 )
 
 // Compaction is how far a thread is compacted: the inputs of the next cut, and the sources of the current summary. It is a
-// separate row.
+// part of its thread's row.
 type Compaction struct {
 	Cut cut.State `json:"cut"`
 	// Tops are the sources of the current summary, oldest first.

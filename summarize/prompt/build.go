@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -65,22 +66,44 @@ type draft struct {
 
 // written is the list of a prompt's messages, of which d.from has the sources.
 func written[M any](d draft, messages []M) (jsontext.Value, error) {
-	if !d.onlySummaries {
-		return json.Marshal(messages)
-	}
-	list := make([]*M, len(messages))
+	list := []byte{'['}
 	for i := range messages {
-		if from := d.from.at(i); len(from.SummaryIDs) > 0 || len(from.MessageIDs) == 0 {
-			list[i] = &messages[i]
+		if i > 0 {
+			list = append(list, ',')
 		}
+		if d.onlySummaries {
+			if from := d.from.at(i); len(from.SummaryIDs) == 0 && len(from.MessageIDs) > 0 {
+				list = append(list, "null"...)
+				continue
+			}
+		}
+		if ready, is := any(&messages[i]).(readyMessage); is && ready.isReady() {
+			list = ready.append(list)
+			continue
+		}
+		m, err := json.Marshal(messages[i])
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, m...)
 	}
-	return json.Marshal(list)
+	return append(list, ']'), nil
+}
+
+// readyMessage is a message of a format that most messages of a prompt are: of values that are ours, and compact, so that none is to be checked again.
+type readyMessage interface {
+	isReady() bool
+	append(list []byte) []byte
 }
 
 var writers = map[string]func(*Prompt, draft) error{
 	FormatOpenAI: writeOpenAI, FormatResponses: writeResponses, FormatAnthropic: writeAnthropic, FormatGemini: writeGemini,
 	FormatMessages: writePlain,
 }
+
+// Stride is how many messages of a prompt are worked on, some 0.1 ms, until what is short and waits for a processor has its turn: an event on its way
+// from a publisher to its record is taken up by a dozen goroutines, each of which would wait for whole prompts of others.
+const Stride = 16
 
 // each calls text for what is said in addition to the units, which are the opening and the compaction, and unit for each unit
 // that stands, in the prompt's order.
@@ -93,6 +116,9 @@ func (d draft) each(size func() int, text func(role, text string), write func(un
 		if i == opening && d.summary != "" {
 			text(d.role, d.summary)
 			d.from.compaction(d, size())
+		}
+		if i%Stride == 0 {
+			runtime.Gosched()
 		}
 		if i < len(d.units) && !d.units[i].dropped {
 			d.from.begin(&d.units[i])

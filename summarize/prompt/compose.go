@@ -469,7 +469,19 @@ func textPart(format, role, text string) jsontext.Value {
 
 // encoded is a value of our own types as JSON, which can't fail: texts of events are valid UTF-8.
 func encoded(v any) jsontext.Value {
+	if text, is := v.(string); is {
+		return quoted(text)
+	}
 	b, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return jsontext.Value("null")
+	}
+	return b
+}
+
+// quoted is a text as JSON: most of what a prompt has.
+func quoted(text string) jsontext.Value {
+	b, err := jsontext.AppendQuote(make([]byte, 0, len(text)+len(text)/16+2), text)
 	if err != nil {
 		return jsontext.Value("null")
 	}

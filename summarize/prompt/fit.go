@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"runtime"
 	"slices"
 
 	"precis/events"
@@ -27,6 +28,9 @@ func fit(units []unit, base, limit, turns int, count func(string) int) int {
 	f := &fitter{units: units, count: count, most: limit, limit: limit, turns: turns, total: base, floor: base, user: -1, assistant: -1}
 	steps := 0
 	for i := range units {
+		if i%Stride == 0 {
+			runtime.Gosched()
+		}
 		u := &units[i]
 		if u.role == events.RoleAssistant {
 			steps++

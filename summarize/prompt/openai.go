@@ -18,6 +18,19 @@ type openAIMessage struct {
 	Native     jsontext.Value   `json:",embed"` // further members of the message as published
 }
 
+func (m *openAIMessage) isReady() bool {
+	return len(m.ToolCalls) == 0 && len(m.Native) == 0 && len(m.Content) > 0
+}
+
+func (m *openAIMessage) append(list []byte) []byte {
+	list = append(append(list, `{"role":`...), quoted(m.Role)...)
+	list = append(append(list, `,"content":`...), m.Content...)
+	if m.ToolCallID != "" {
+		list = append(append(list, `,"tool_call_id":`...), quoted(m.ToolCallID)...)
+	}
+	return append(list, '}')
+}
+
 type openAICall struct {
 	ID       string         `json:"id"`
 	Type     string         `json:"type"`

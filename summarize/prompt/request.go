@@ -110,7 +110,7 @@ type Parts struct {
 type Source struct {
 	MessageIDs []string // that stand in it, whole, as their summary or as a mark
 	SummaryIDs []string
-	Tokens     int // with what a provider adds
+	Tokens     int // including provider framing
 }
 
 // OmittedPart is a part of a content that the format has no counterpart of: a mark stands there instead, or of

@@ -70,11 +70,24 @@ func (c *chooser) swapUncounted(d *draft, limit, room int) bool {
 	for i := len(d.picks) - 1; i >= 0 && len(d.picks) > 1; i-- {
 		if p := d.picks[i]; c.sourceChars(p) == 0 {
 			d.picks = slices.Delete(d.picks, i, i+1)
-			c.addCounted(d, room+p.size)
+			c.addCounted(d, room+p.size+c.dropUnasked(d))
 			return true
 		}
 	}
 	return false
+}
+
+// dropUnasked leaves out what is around changes of which none is shown, and returns how many characters that took.
+func (c *chooser) dropUnasked(d *draft) (size int) {
+	c.changesOf(d.picks)
+	d.picks = slices.DeleteFunc(d.picks, func(p pick) bool {
+		if !c.unasked(p.line) {
+			return false
+		}
+		size += p.size
+		return true
+	})
+	return size
 }
 
 // addCounted shows the next line that counts as a source line and fits.
@@ -82,7 +95,7 @@ func (c *chooser) addCounted(d *draft, room int) {
 	for ; d.next < len(c.doc.lines); d.next++ {
 		p := pick{choice: choice{line: d.next, end: len(c.doc.lines[d.next].text)}}
 		p.size = c.cost(p.choice)
-		if c.sourceChars(p) == 0 || c.doc.lines[d.next].aside || slices.ContainsFunc(d.picks, func(q pick) bool { return q.line == p.line }) {
+		if c.sourceChars(p) == 0 || c.doc.lines[d.next].aside || c.unasked(d.next) || slices.ContainsFunc(d.picks, func(q pick) bool { return q.line == p.line }) {
 			continue
 		}
 		if p.size <= room {

@@ -17,6 +17,7 @@ type chooser struct {
 	chosen  []bool  // by line
 	groups  []bool  // files of matches with a chosen line
 	opened  []bool  // by line: it is shown above a chosen one
+	changed []bool  // by hunk: a change of it is chosen
 	queue   bids
 	opening bids      // the offers of open: upper bounds for every line
 	lowered int       // how often the queue's first was out of date
@@ -39,7 +40,7 @@ type chooser struct {
 func newChooser(doc *document, words *vocabulary) *chooser {
 	n := len(words.words)
 	c := &chooser{
-		doc: doc, words: words, covered: words.flags.Take(n), chosen: words.flags.Take(len(doc.lines)), opened: words.flags.Take(len(doc.lines)), groups: make([]bool, len(doc.groups)),
+		doc: doc, words: words, covered: words.flags.Take(n), chosen: words.flags.Take(len(doc.lines)), opened: words.flags.Take(len(doc.lines)), changed: make([]bool, doc.pieces+1), groups: make([]bool, len(doc.groups)),
 		value: words.floats.Take(n), alone: words.floats.Take(n),
 	}
 	for id := range words.words {
@@ -58,6 +59,7 @@ func (c *chooser) open() {
 	c.uncover()
 	clear(c.chosen)
 	clear(c.opened)
+	clear(c.changed)
 	clear(c.groups)
 	if c.opening == nil || c.lowered > len(c.opening)/4 {
 		c.offerAll()
@@ -133,6 +135,7 @@ func (c *chooser) choose(p choice) {
 	if g := c.doc.lines[p.line].group; g >= 0 {
 		c.groups[g] = true
 	}
+	c.admit(p.line)
 	for _, i := range []int{p.line - 1, p.line + 1} {
 		if i < 0 || i >= min(len(c.doc.lines), mostBids) {
 			continue
@@ -141,6 +144,51 @@ func (c *chooser) choose(p choice) {
 			c.queue.push(newBid(i, o.rate))
 		}
 	}
+}
+
+// unasked reports whether a line is around changes of which none is chosen.
+func (c *chooser) unasked(i int) bool {
+	return c.doc.lines[i].around && !c.changed[c.doc.lines[i].piece]
+}
+
+// admit offers what is around a chosen change: the lines of its hunk, and the one with the hunk's place.
+func (c *chooser) admit(line int) {
+	piece := c.doc.lines[line].piece
+	if piece == 0 || c.doc.lines[line].around || c.changed[piece] {
+		return
+	}
+	c.changed[piece] = true
+	from, to := line, line+1
+	for from > 0 && c.near(from-1, piece) {
+		from--
+	}
+	for to < min(len(c.doc.lines), mostBids) && c.near(to, piece) {
+		to++
+	}
+	for i := from; i < to; i++ {
+		if !c.doc.lines[i].around || c.doc.lines[i].piece != piece {
+			continue
+		}
+		if o := c.offer(i); o.rate > 0 {
+			c.queue.push(newBid(i, o.rate))
+		}
+	}
+}
+
+// near reports whether a line may stand in a hunk: it is of that one, or of none, such as a remark on the end of the file.
+func (c *chooser) near(i int, piece int32) bool {
+	return c.doc.lines[i].piece == piece || c.doc.lines[i].piece == 0
+}
+
+// changesOf reads again of which hunks a change is shown: picks may be fewer than were chosen.
+func (c *chooser) changesOf(picks []pick) {
+	clear(c.changed)
+	for _, p := range picks {
+		if l := &c.doc.lines[p.line]; !l.around {
+			c.changed[l.piece] = true
+		}
+	}
+	c.changed[0] = false
 }
 
 // coverFragment marks a fragment's identifiers as shown.

@@ -11,6 +11,10 @@ import (
 // A diff is shown by file: `src/store.go +12 -3` above its lines. What git writes around them (index, ---, +++) is left out. A line of which nothing
 // tells the file, since a part of the output is missing in front of it, stands below no file.
 
+// aroundWorth is the factor on the worth of a line that did not change, and changedWorth the worth of one that did, apart from its identifiers: what
+// changed mostly comes first, even if it has none.
+const aroundWorth, changedWorth = 0.2, 0.03
+
 // change is how much of a file a diff changes.
 type change struct{ added, removed int }
 
@@ -89,7 +93,7 @@ func fileOfDiff(text string) (path string, ok bool) {
 
 // ofFile puts the lines to come under a file.
 func (d *document) ofFile(path string, h hunk) {
-	d.under, d.hunk = d.group(path), h
+	d.under, d.hunk, d.pieces = d.group(path), h, d.pieces+1 // a patch as agents write it has changes without `@@`
 	for len(d.changes) < len(d.groups) {
 		d.changes = append(d.changes, change{})
 	}
@@ -114,7 +118,8 @@ func (d *document) ofDiff(l *line) (drop bool) {
 		l.text = text
 	}
 	if next, ok := hunkOf(text); ok {
-		d.hunk, l.group, l.aside = next, d.under, true // what stands behind the numbers is around the change, and not changed
+		d.pieces++
+		d.hunk, l.group, l.around, l.piece = next, d.under, true, d.pieces // what stands behind the numbers is around the change, and not changed
 		return false
 	}
 	switch {
@@ -155,8 +160,14 @@ func (d *document) take(l *line) (drop bool) {
 	if l.group = d.under; l.group >= 0 {
 		d.changes[l.group].count(l.text)
 	}
-	if strings.HasPrefix(l.text, " ") {
-		l.favour, l.aside = dullWorth, true // it did not change
+	switch {
+	case l.text == "":
+	case l.text[0] == ' ':
+		l.favour, l.around, l.piece = aroundWorth, true, d.pieces // it did not change
+	case l.text[0] == '@':
+		d.pieces++
+	case strings.IndexByte("+-<>", l.text[0]) >= 0:
+		l.piece = d.pieces
 	}
 	return false
 }

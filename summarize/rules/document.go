@@ -40,6 +40,8 @@ type line struct {
 	heads    bool    // a linter's heading, with the file of the messages below it
 	favour   float32 // the factor on its worth; 0: none
 	aside    bool    // it says nothing without the lines around it: it is shown with all of them, or not
+	around   bool    // it is around a change: it may be shown behind one
+	piece    int32   // of a diff: which of its hunks the line is of, by number; 0: it neither changed nor is around a change
 	altered  bool    // its source contains control sequences, so that it differs from the shown text
 }
 
@@ -71,6 +73,7 @@ type document struct {
 	changes   []change          // of a diff, by group
 	hits      []int             // of a search, by group
 	hunk      hunk              // of a diff: where in its file it is
+	pieces    int32             // and how many hunks there are so far
 	old       string            // the path behind `---` in the line above
 	oldAt     int               // and where that line is
 	running   string            // the id of a process that goes on
@@ -392,7 +395,7 @@ func (d *document) add(raw string, number int) {
 	if d.ruled && l.group >= 0 {
 		l.text, l.number = raw, 0 // a version differs in its indentation
 	}
-	if d.shape == shapeDiff && l.dull() {
+	if d.shape == shapeDiff && l.around && strings.HasPrefix(raw, " ") {
 		l.text = " " + l.text // what it begins with, such as the dash of a list, is no sign
 	}
 	if d.noisy {

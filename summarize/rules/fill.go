@@ -39,6 +39,7 @@ func (c *chooser) widenOne(p *pick, room int) int {
 // ones, or the last of a command's output, which show the beginning and the end. What remains is for the
 // first lines in order, including short ones and those that a loop prints.
 func (c *chooser) fill(picks []pick, room int) []pick {
+	c.changesOf(picks)
 	shown, said := make([]bool, len(c.doc.lines)), map[string]bool{}
 	for _, p := range picks {
 		shown[p.line] = true
@@ -47,7 +48,7 @@ func (c *chooser) fill(picks []pick, room int) []pick {
 	blobs := fillBlobs
 	take := func(i int) {
 		l := &c.doc.lines[i]
-		if room < fillRoom || shown[i] || l.text == "" || isRule(l.text) || l.dull() || l.aside || c.doc.noisy && said[l.text] || c.doc.shape == shapeDiff && !l.starts {
+		if room < fillRoom || shown[i] || l.text == "" || isRule(l.text) || l.dull() || l.aside || c.unasked(i) || c.doc.noisy && said[l.text] || c.doc.shape == shapeDiff && !l.starts {
 			return
 		}
 		p := pick{choice: choice{line: i, end: len(l.text)}}
@@ -70,14 +71,20 @@ func (c *chooser) fill(picks []pick, room int) []pick {
 		}
 		picks = append(picks, p)
 	}
-	for _, i := range c.fillers(picks) {
-		l := &c.doc.lines[i]
-		if len(l.text) >= countedLine && !(c.doc.endFirst && l.alike >= logs.OftenAlike && !l.frag) {
-			take(i)
+	fillers := c.fillers(picks)
+	for _, around := range []bool{false, true} { // what changed comes before what is around it
+		for _, i := range fillers {
+			l := &c.doc.lines[i]
+			if l.around == around && len(l.text) >= countedLine && !(c.doc.endFirst && l.alike >= logs.OftenAlike && !l.frag) {
+				take(i)
+			}
 		}
-	}
-	for i := range min(len(c.doc.lines), fillTries) {
-		take(i)
+		for i := range min(len(c.doc.lines), fillTries) {
+			if c.doc.lines[i].around == around {
+				take(i)
+			}
+		}
+		c.changesOf(picks)
 	}
 	return picks
 }

@@ -41,7 +41,7 @@ const (
 // chosen or has no gain.
 func (c *chooser) offer(i int) offer {
 	best := offer{choice: choice{line: i}}
-	if c.chosen[i] || c.doc.lines[i].aside {
+	if c.chosen[i] || c.doc.lines[i].aside || c.unasked(i) {
 		return best
 	}
 	mentions := c.words.of(i)

@@ -3,6 +3,7 @@ package rules
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 
 	"precis/summarize/lex"
@@ -16,8 +17,9 @@ import (
 type landmark struct {
 	line  int
 	name  string
-	dir   string  // of a file of a search
-	count string  // what is said of it behind its name: ` +12 -3`
+	dir   string  // of a file of a search, if it is listed below it
+	base  string  // and what it is called there
+	count string  // what is said of it behind its name, if no line of it is shown: ` +12 -3`
 	worth float64 // on the scale of identifiers
 	file  bool    // the line stands for all lines of its file
 	place bool    // the name tells where to look, so that the line's own number is of no use
@@ -29,7 +31,7 @@ const (
 	declarationWorth = 0.035
 	fewWorth         = 0.1
 	allWorth         = 0.6
-	fileWorth        = 0.25
+	fileWorth        = 0.33
 	placeWorth       = 0.3
 	headingWorth     = 0.002 // a character
 	longestHeading   = 48
@@ -77,29 +79,37 @@ func (d *document) matchedFiles() []landmark {
 			}
 		}
 	}
-	root := 0
+	root, few := 0, 2
 	if d.shape == shapeMatches {
 		if root = rootOf(d.groups); treeSize(d.groups, root) > longestTree {
-			root = math.MaxInt // names that tell them apart: more of them have room
+			root, few = math.MaxInt, fewHits // names that tell them apart: more of them have room
 		}
 	}
 	seen := make([]bool, len(d.groups))
 	for i := range d.lines {
 		if g := d.lines[i].group; g >= 0 && !seen[g] {
 			seen[g] = true
-			dir := ""
+			dir, base := "", ""
 			if at := strings.LastIndexByte(d.groups[g], '/') + 1; d.shape == shapeMatches && at > root {
-				dir, names[g] = d.groups[g][root:at], d.groups[g][at:]
+				dir, base = d.groups[g][root:at], d.groups[g][at:]
 			}
-			list = append(list, landmark{line: i, dir: dir, name: names[g], count: d.groupName(g)[len(d.groups[g]):] + d.hitsOf(g), worth: fileWorth, file: true})
+			list = append(list, landmark{line: i, dir: dir, base: base, name: names[g], count: d.groupName(g)[len(d.groups[g]):] + d.hitsOf(g, few), worth: fileWorth, file: true})
 		}
 	}
 	return list
 }
 
-// hitsOf says how many matches a file has: ` 9`.
-func (d *document) hitsOf(g int) string {
-	if g >= len(d.hits) || d.hits[g] < 2 {
+// hasTree reports whether the files of a search are listed below their directories.
+func (d *document) hasTree() bool {
+	return slices.ContainsFunc(d.landmarks, func(m landmark) bool { return m.dir != "" })
+}
+
+// fewHits is the minimum number of matches shown for a file outside the tree: of many files, names tell more.
+const fewHits = 8
+
+// hitsOf says how many matches a file has, if it has at least so many: ` 9`.
+func (d *document) hitsOf(g, least int) string {
+	if g >= len(d.hits) || d.hits[g] < least {
 		return ""
 	}
 	return " " + itoa(d.hits[g])

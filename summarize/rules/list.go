@@ -119,17 +119,33 @@ func (c *chooser) unshown() []int32 {
 // headSize is what a section's head takes in the list, in characters: `; 20 openStore`.
 func (c *chooser) headSize(i int32) int {
 	s := &c.sections[i]
-	n := 3 + len(s.name) + len(s.count)
-	if s.file && c.doc.shape == shapeMatches {
-		n += len(s.dir)
-		if s.dir == c.dir {
-			n -= len(s.dir) + 1
-		}
+	n := 3 + len(s.label())
+	if dir := s.below(); dir != "" && dir != c.dir {
+		n += len(dir) + len(": ")
 	}
 	if at := c.doc.lines[s.line].at; at > 0 && !s.file && !s.place {
 		n += digits(at)
 	}
 	return n
+}
+
+// below is the directory that a section is listed below; empty if it is not, or if a shown line has its whole path.
+func (s *section) below() string {
+	if s.shown {
+		return ""
+	}
+	return s.dir
+}
+
+// label is what the list calls a section.
+func (s *section) label() string {
+	switch {
+	case s.shown:
+		return s.name
+	case s.dir != "":
+		return s.base + s.count
+	}
+	return s.name + s.count
 }
 
 func (c *chooser) markRate(i int32) float64 {
@@ -152,7 +168,7 @@ func (c *chooser) markWorth(i int32) float64 {
 func (c *chooser) openSection(f *further, i int32) {
 	s := &c.sections[i]
 	s.open = true
-	c.dir = s.dir
+	c.dir = cmp.Or(s.below(), c.dir)
 	c.opens(s.line)
 	f.gain += c.markWorth(i)
 	if s.place {
@@ -183,7 +199,7 @@ func (c *chooser) listing(list []listed) string {
 	slices.SortStableFunc(list, func(a, b listed) int {
 		order := rank(a) - rank(b)
 		if order == 0 && rank(a) == 0 && c.doc.shape == shapeMatches {
-			order = strings.Compare(c.sections[a.section].dir, c.sections[b.section].dir)
+			order = strings.Compare(c.dirOf(a), c.dirOf(b))
 		}
 		if order == 0 && rank(a) == 0 {
 			order = c.sections[a.section].line - c.sections[b.section].line
@@ -194,11 +210,11 @@ func (c *chooser) listing(list []listed) string {
 	b.WriteString(furtherHead)
 	for n, x := range list {
 		dir := c.dirOf(x)
+		within := n > 0 && dir != "" && dir == c.dirOf(list[n-1])
 		switch {
 		case n == 0:
-		case dir != "" && dir == c.dirOf(list[n-1]):
+		case x.id == words.None && within && list[n-1].id == words.None:
 			b.WriteString(", ")
-			dir = ""
 		case x.id == words.None || rank(x) != rank(list[n-1]):
 			b.WriteString("; ")
 		case list[n-1].id == words.None:
@@ -208,7 +224,7 @@ func (c *chooser) listing(list []listed) string {
 		default:
 			b.WriteByte(' ')
 		}
-		if dir != "" {
+		if dir != "" && !within {
 			b.WriteString(dir + ": ")
 		}
 		b.WriteString(c.entry(x))
@@ -216,12 +232,12 @@ func (c *chooser) listing(list []listed) string {
 	return b.String()
 }
 
-// dirOf is the directory that a file of a search is listed below; empty for others.
+// dirOf is the directory that what is listed is below; empty if it is below none.
 func (c *chooser) dirOf(x listed) string {
-	if x.section == words.None || x.id != words.None {
+	if x.section == words.None {
 		return ""
 	}
-	return c.sections[x.section].dir
+	return c.sections[x.section].below()
 }
 
 // entry is what a list says of one of its names: of a landmark, where it is.
@@ -233,7 +249,7 @@ func (c *chooser) entry(x listed) string {
 	if at := c.doc.lines[x.line].at; at > 0 && !s.file && !s.place {
 		return itoa(at) + " " + s.name
 	}
-	return s.name + s.count
+	return s.label()
 }
 
 // between names what the lines have that stand between two which are shown: `33 Close; os.Remove; 57 flush`, `40+: segmentPath os.ReadDir`. Names
@@ -328,7 +344,7 @@ func (c *chooser) further(picks []pick, room int) further {
 		room -= len(furtherHead)
 	}
 	marks := c.unshown()
-	if c.doc.shape == shapeMatches { // where a search found something comes before what stands there
+	if c.doc.shape == shapeMatches && c.doc.hasTree() { // where a search found something comes before what stands there
 		slices.SortStableFunc(marks, func(a, b int32) int { return strings.Compare(c.sections[a].dir, c.sections[b].dir) })
 		for _, m := range marks {
 			room -= c.listMark(&f, m, room)
@@ -479,7 +495,7 @@ func (c *chooser) listed() bids {
 	all := make(bids, 0, min(len(c.words.words), 4*mostListed))
 	for id := range c.words.words {
 		w := &c.words.words[id]
-		if w.seen && w.how&words.IsName == 0 || !c.listable(w) {
+		if w.seen && w.how&words.IsName == 0 || c.doc.lines[w.first].around || !c.listable(w) {
 			continue
 		}
 		if r := c.gain(int32(id)) / float64(len(w.text)+1); r > 0 {

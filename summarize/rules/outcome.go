@@ -83,7 +83,7 @@ func (d *document) changedFirst() (list []int) {
 	first, declared := make([]int, len(d.groups)), make([]int, len(d.groups))
 	for i := range d.lines {
 		l := &d.lines[i]
-		if l.group < 0 || l.aside || !l.starts || l.text == "" || strings.IndexByte("+-", l.text[0]) < 0 || len(l.text) < countedLine {
+		if l.group < 0 || l.around || !l.starts || l.text == "" || strings.IndexByte("+-", l.text[0]) < 0 || len(l.text) < countedLine {
 			continue
 		}
 		kind := outline.KindOf(strings.TrimLeft(l.text[1:], "+- "), false)

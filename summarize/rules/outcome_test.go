@@ -45,7 +45,7 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// TestDiffSigns: of each file what changed is shown, and neither what stands around it nor the function that a hunk names.
+// TestDiffSigns: of each file what changed is shown, and what stands around it, with the function that a hunk names, mostly behind that, and only in hunks with a shown change.
 func TestDiffSigns(t *testing.T) {
 	var b strings.Builder
 	for _, file := range []string{"setup.go", "main.go"} {
@@ -61,8 +61,12 @@ func TestDiffSigns(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if strings.Contains(text, "telemetryEnabled") || strings.Contains(text, "runEnable") {
-		t.Errorf("what did not change:\n%s", text)
+	if short := ToolOutput(Input{ToolName: "bash", MessageID: "m1", MaxChars: 300, Arguments: []byte(`{"command":"git diff main"}`), Content: b.String()}).Text; strings.Contains(short, "telemetryEnabled") || !strings.Contains(short, "oldValueOf") {
+		t.Errorf("what did not change in the place of what did:\n%s", short)
+	}
+	unchanged := "diff --git a/go.mod b/go.mod\n--- a/go.mod\n+++ b/go.mod\n@@ -1,30 +1,31 @@ func openStoreAt(segmentPath string)\n" + strings.Repeat(" 	x\n", 30) + "+y\n" + b.String()
+	if text = ToolOutput(Input{ToolName: "bash", MessageID: "m1", MaxChars: 700, Arguments: []byte(`{"command":"git diff main"}`), Content: unchanged}).Text; strings.Contains(text, "segmentPath") {
+		t.Errorf("the place of a change that is not shown:\n%s", text)
 	}
 }
 
@@ -79,6 +83,11 @@ func TestSearchTree(t *testing.T) {
 	text := ToolOutput(Input{ToolName: "grep", MessageID: "m1", MaxChars: 700, Arguments: []byte(`{"pattern":"DeviceCatalog"}`), Content: b.String()}).Text
 	if !strings.Contains(text, "See ") || !strings.Contains(text, "tests/unit/: ") || !strings.Contains(text, ".ts 3") {
 		t.Errorf("no directories, or no counts:\n%s", text)
+	}
+	for _, dir := range []string{"packages/core/src/: ", "packages/web/src/: ", "tests/unit/: "} {
+		if strings.Count(text, dir) > 1 {
+			t.Errorf("%s more than once:\n%s", dir, text)
+		}
 	}
 }
 

@@ -227,10 +227,9 @@ func heldOut(thread string) bool {
 }
 
 // The minimum figures, on the transcripts that docs/rules.md measures. Lines alone had 0.55 before matches and the lines around them had
-// their numbers apart. The names in the gaps of documents had 0.013 and 0.024 of the first two (docs/rules.md), what does not change in a diff, and
-// names in the place of a search's directories, 0.008 of the first.
+// their numbers apart. The names in the gaps of documents had 0.013 and 0.024 of the first two (docs/rules.md).
 const (
-	leastMacro, leastMicro, leastMacroLines = 0.756, 0.603, 0.535
+	leastMacro, leastMicro, leastMacroLines = 0.764, 0.603, 0.538
 )
 
 // TestRecall measures, and checks the figures that docs/rules.md states. PRECIS_RULES_WINDOW sets another window

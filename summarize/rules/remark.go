@@ -60,26 +60,18 @@ func (d *document) remarks() []float64 {
 		worth[0] = stateWorth
 	}
 	if d.shape == shapeSnapshot {
-		for i := range d.lines {
-			switch l := &d.lines[i]; {
-			case !l.starts:
-			case l.favour == didWorth:
-				worth[i] = stateWorth
-				if text := d.labelled(i); text >= 0 {
-					worth[text] = stateWorth
-				}
-			case page.InState(l.text) && !strings.HasPrefix(l.text, "RootWebArea ") && !strings.Contains(l.text, "] option "): // its box says which is chosen
-				worth[i] = stateWorth
-			case l.favour == actWorth:
-				worth[i] = controlWorth
-			case l.favour == 0 && strings.HasPrefix(l.text, "StaticText ") || strings.Contains(l.text, "] heading "):
-				worth[i] = d.said(l.text)
-			}
-		}
+		d.remarkSnapshot(worth)
 	}
 	for _, m := range d.landmarks {
 		if !m.file && !m.place && !d.prose {
 			worth[m.line] = m.worth
+		}
+	}
+	if d.shape == shapeDiff {
+		for i := range d.lines {
+			if l := &d.lines[i]; l.group >= 0 && l.starts && !l.around && len(l.text) >= countedLine && strings.IndexByte("+-", l.text[0]) >= 0 {
+				worth[i] = changedWorth
+			}
 		}
 	}
 	if d.around {
@@ -130,6 +122,26 @@ func (d *document) remarks() []float64 {
 		d.remarkLast(worth)
 	}
 	return worth
+}
+
+// remarkSnapshot gives worth to the lines of a page's tree: what was done, what is in a state, what can be used, and what is said.
+func (d *document) remarkSnapshot(worth []float64) {
+	for i := range d.lines {
+		switch l := &d.lines[i]; {
+		case !l.starts:
+		case l.favour == didWorth:
+			worth[i] = stateWorth
+			if text := d.labelled(i); text >= 0 {
+				worth[text] = stateWorth
+			}
+		case page.InState(l.text) && !strings.HasPrefix(l.text, "RootWebArea ") && !strings.Contains(l.text, "] option "): // its box says which is chosen
+			worth[i] = stateWorth
+		case l.favour == actWorth:
+			worth[i] = controlWorth
+		case l.favour == 0 && strings.HasPrefix(l.text, "StaticText ") || strings.Contains(l.text, "] heading "):
+			worth[i] = d.said(l.text)
+		}
+	}
 }
 
 // said is the worth of a page's text: of sentences, and of numbers, such as those in a table.

@@ -79,6 +79,7 @@ func newVocabulary(doc *document, earlier []string) *vocabulary {
 		v.from = append(v.from, int32(len(v.mentions)))
 		v.subFrom = append(v.subFrom, int32(len(v.lineSubs)))
 		v.read(i, &doc.lines[i])
+		v.foundIn(doc, i)
 	}
 	v.from = append(v.from, int32(len(v.mentions)))
 	v.subFrom = append(v.subFrom, int32(len(v.lineSubs)))
@@ -86,6 +87,18 @@ func newVocabulary(doc *document, earlier []string) *vocabulary {
 		v.take(&v.words[i])
 	}
 	return v
+}
+
+// foundIn lets an identifier that is first around a change be found where it changed: only there may it be listed.
+func (v *vocabulary) foundIn(doc *document, line int) {
+	if doc.shape != shapeDiff || doc.lines[line].around {
+		return
+	}
+	for _, m := range v.mentions[v.from[line]:] {
+		if w := &v.words[m.id]; doc.lines[w.first].around {
+			w.first = int32(line)
+		}
+	}
 }
 
 // reset empties the vocabulary for a document of a number of lines and bytes, with the room that code of that size needs.

@@ -56,6 +56,16 @@ class Methods:
 
         self.assertEqual(c.summarize(self.thread, kind="history")["kind"], "history")
 
+    def test_events_as_a_list(self):
+        stored = self.client.publish(self.thread, list(harness.SESSION))
+        self.assertEqual(len(stored["event_seqs"]), 3)
+        again = self.client.publish(self.thread, harness.SESSION[0], iter(harness.SESSION[1:]))
+        counters = self.client.thread(self.thread, min_event_seq=again["event_seq"])
+        self.assertEqual((counters["messages"], counters["duplicates"]), (2, 3))
+        for wrong in ("thread.message", "", b"", None, [["type", "thread.message"]]):
+            with self.assertRaisesRegex(TypeError, "an event is a dict"):
+                self.client.publish(self.thread, wrong)
+
     def test_threads_by_page(self):
         c = self.client
         for n in 1, 2:
@@ -161,6 +171,8 @@ class HTTP(Methods, unittest.TestCase):
             )
         self.assertEqual([(r["index"], r["code"], r["field"]) for r in caught.exception.rejections], [(1, "schema", "role")])
         self.assertIn("event 1: schema role", str(caught.exception))
+        with self.assertRaisesRegex(precis.EventsRejected, "event 0: too_large: body of"):
+            self.client.publish(self.thread, {"type": "thread.message", "message_id": "m1", "role": "user", "content": "x" * (1 << 20)})
         with self.assertRaises(precis.NotFound):
             self.client.thread(self.thread)
 

@@ -1,5 +1,5 @@
 import { Problem, Unreachable, passing, problem } from "./errors.js";
-import { type AgentEvent, type CallOptions, Precis, type RecordsOptions, type ThreadRecord } from "./precis.js";
+import { type AgentEvent, type CallOptions, Precis, type RecordsOptions, type ThreadRecord, optionsOf } from "./precis.js";
 import { type ServerSentEvent, parse } from "./sse.js";
 import type {
   ContextReply, ContextRequest, EventsReply, MessageReply, MessageRequest, Rejection, RejectionsReply, SummarizeReply, SummarizeRequest,
@@ -43,7 +43,7 @@ export class Client extends Precis {
 
   /** As of Precis. Where an event can't be accepted it throws EventsRejected, and none is stored. */
   async publish(thread: string, events: AgentEvent | readonly AgentEvent[], options: CallOptions = {}): Promise<EventsReply> {
-    return this.#ask("POST", `/v1/threads/${segment(thread)}/events`, options, {}, events);
+    return this.#ask("POST", `/v1/threads/${segment(thread)}/events`, optionsOf(options), {}, events);
   }
 
   async thread(thread: string, request: ThreadRequest = {}, options: CallOptions = {}): Promise<ThreadReply> {

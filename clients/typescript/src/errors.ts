@@ -30,7 +30,7 @@ export class Problem extends PrecisError {
   ) {
     const rejections = Array.isArray(body.rejections) ? (body.rejections as RefusedEvent[]) : [];
     const [title, detail] = [String(body.title ?? ""), String(body.detail ?? "")];
-    super(`${status} ${title}: ${detail}` + rejections.map((r) => `; event ${r.index}: ${r.code} ${r.field}: ${r.message}`).join(""));
+    super(`${status} ${title}: ${detail}` + rejections.map((r) => `; event ${r.index}: ${r.code}${r.field ? ` ${r.field}` : ""}: ${r.message}`).join(""));
     this.type = String(body.type ?? "about:blank");
     this.title = title;
     this.detail = detail;

@@ -2,7 +2,7 @@ import { type ConsumerMessages, DeliverPolicy, JetStreamApiError, jetstream, jet
 import { type NatsConnection, errors } from "@nats-io/nats-core";
 
 import { PrecisError, TooLarge, Unreachable, problem } from "./errors.js";
-import { type AgentEvent, type CallOptions, Precis, type RecordsOptions, type ThreadRecord } from "./precis.js";
+import { type AgentEvent, type CallOptions, Precis, type RecordsOptions, type ThreadRecord, optionsOf } from "./precis.js";
 import type {
   ContextReply, ContextRequest, EventRejected, EventsReply, MessageReply, MessageRequest, Rejection, SummarizeReply, SummarizeRequest,
   SummaryReply, ThreadReply, ThreadRequest, ThreadsReply, ThreadsRequest,
@@ -31,7 +31,8 @@ export class NatsClient extends Precis {
   }
 
   /** As of Precis. Each event is sent when the one before is stored, which keeps them in order. One that can't be accepted is rejected later: see `rejections`. */
-  async publish(thread: string, events: AgentEvent | readonly AgentEvent[], { signal }: CallOptions = {}): Promise<EventsReply> {
+  async publish(thread: string, events: AgentEvent | readonly AgentEvent[], options: CallOptions = {}): Promise<EventsReply> {
+    const { signal } = optionsOf(options);
     const js = jetstream(this.#nc, { timeout: this.#timeoutMs });
     const messages = [events].flat().map((event) => {
       if (!types.includes(event.type)) throw new TypeError(`type must be one of ${types.join(", ")}, not ${JSON.stringify(event.type)}`);

@@ -35,6 +35,12 @@ export interface RecordsOptions extends CallOptions {
   reconnect?: boolean;
 }
 
+/** The options of a call that publishes: not a further event, which would be lost. Those stand in a list. */
+export function optionsOf(options: CallOptions): CallOptions {
+  if (Array.isArray(options) || "type" in options) throw new TypeError("publish takes an event or a list of events: publish(thread, [event, event])");
+  return options;
+}
+
 /** What agents ask of precis, over HTTP (`Client`) or NATS (`NatsClient`). */
 export abstract class Precis {
   /**

@@ -573,7 +573,9 @@ export interface ThreadRow {
   tool_results: number;
   edits: number;
   rejected: number;
+  /** As in ThreadReply: texts and arguments only. */
   tokens_total: number;
+  /** As in ThreadReply: less than token_count of the thread's prompt. */
   tokens_live: number;
   summaries_active: number;
   summaries_stale: number;
@@ -607,11 +609,11 @@ export interface ThreadReply {
   rejected: number;
   /** Edits that wait for their message. */
   waiting_edits: number;
-  /** Tokens of all current revisions. */
+  /** Tokens of all current revisions, texts and arguments only. */
   tokens_total: number;
   /** Bytes of all current revisions, texts and arguments. */
   bytes: number;
-  /** What a compacted prompt holds now, by the policy's tokenizer. */
+  /** What a compacted prompt holds now, by the policy's tokenizer: texts and arguments only. token_count of a ContextReply adds names and what a provider adds to each message and call, and is larger for the same prompt. */
   tokens_live: number;
   /** What that prompt weighs at its provider: what the provider reported last, corrected by what the thread has gained and lost since. Null where no usage was reported. */
   prompt_tokens: number | null;
@@ -734,7 +736,7 @@ export interface ContextReply {
   system: Array<unknown> | Record<string, unknown> | null;
   /** The messages, in the shape of the format; null for one that a request with only_summaries leaves out. */
   messages: Array<unknown>;
-  /** What the prompt weighs, by the policy's tokenizer. */
+  /** What the prompt weighs, by the policy's tokenizer: texts, names and arguments, and what a provider adds to each message and call. tokens_live of a ThreadReply has the texts and arguments only. */
   token_count: number;
   /** It weighs at most max_tokens. */
   within_budget: boolean;
@@ -1057,7 +1059,7 @@ export interface RefusedEvent {
   index: number;
   /** As of event.rejected. */
   code: string;
-  /** The member that is wrong; empty for the event as a whole. */
-  field: string;
+  /** The member that is wrong; null for the event as a whole. */
+  field: string | null;
   message: string;
 }

@@ -53,6 +53,14 @@ for (const [name, open] of transports) {
       assert.equal((await c.summarize(thread, { kind: "history" })).kind, "history");
     });
 
+    test("an event alone, and one that would be taken for options", async () => {
+      const [c, thread] = [open(), fresh()];
+      const { event_seqs } = await c.publish(thread, question);
+      assert.equal(event_seqs.length, 1);
+      await assert.rejects(c.publish(thread, question, answer as object), TypeError);
+      await assert.rejects(c.publish(thread, question, [answer] as object), TypeError);
+    });
+
     test("the threads, by page", async () => {
       const [c, prefix] = [open(), fresh()];
       for (const n of [1, 2]) await session(`${prefix}${n}`);
@@ -169,6 +177,7 @@ test("HTTP: an event that can't be accepted is named, and none is stored", async
     assert.match(error.message, /event 1: schema role/);
     return true;
   });
+  await assert.rejects(c.publish("ts-refused", { ...question, content: "x".repeat(1 << 20) }), /event 0: too_large: body of/);
   await assert.rejects(c.thread("ts-refused"), NotFound);
 });
 

@@ -28,7 +28,7 @@ func printExplanation(a *console.App, thread string, limit int, r *api.ContextRe
 }
 
 func promptSize(limit int, r *api.ContextReply) string {
-	text := console.Counted(r.TokenCount, "token") + " in " + console.Counted(len(r.Sources), "message")
+	text := console.Counted(r.TokenCount, "token") + " in " + console.Counted(len(r.Sources), "message") + ", including provider framing"
 	switch {
 	case limit == 0:
 		return text + ", no limit"

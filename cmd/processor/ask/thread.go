@@ -23,7 +23,9 @@ type Thread struct {
 
 // Help shows the command used.
 func (Thread) Help() string {
-	return `Example:
+	return `What stands in a prompt is counted as texts and arguments here (tokens_live with --json). "processor context" also counts names and what a provider adds to each message and call (token_count), which is more for the same prompt. "At the provider" is what the prompt weighs by the agent's last usage, system prompt and tools included.
+
+Example:
 
     processor thread demo-1
     processor thread demo-1 --min-event-seq 42   # after a publish: wait until that event is counted`
@@ -51,7 +53,7 @@ func countersTable(thread string, t api.ThreadReply) *console.Table {
 	out.Add("Events", console.List(console.Counted(t.Messages, "message"), console.Counted(t.ToolResults, "tool result"), console.Counted(t.Edits, "edit")))
 	out.Add("Not counted", console.List(console.Counted(t.Duplicates, "duplicate"), console.Grouped(t.Rejected)+" rejected", console.Counted(t.WaitingEdits, "pending edit")))
 	out.Add("Size", console.Counted(t.Bytes, "byte")+", "+console.Counted(t.TokensTotal, "token"))
-	out.Add("In a prompt", console.Change(t.TokensTotal, t.TokensLive, "tokens"))
+	out.Add("In a prompt", console.Change(t.TokensTotal, t.TokensLive, "tokens of texts and arguments"))
 	if t.PromptTokens != nil && t.Reported != nil {
 		out.Add("At the provider", console.Counted(*t.PromptTokens, "token")+" in a prompt; "+reportedCalls(t.Reported))
 	}

@@ -6,15 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
-
-	"github.com/go-json-experiment/json"
-	"github.com/nats-io/nats.go/micro"
 
 	"precis/api"
 	"precis/cmd/processor/console"
@@ -37,7 +32,7 @@ type Publish struct {
 
 // Help shows the command used.
 func (Publish) Help() string {
-	return `An event file has one event per line: an object with the type and the fields of its data. Each event is checked before it is sent. An invalid line is reported with its position and skipped, and the exit status is 1. Records that precis itself publishes (summaries, invalidations, usage, rejections; "tail --json" writes them too) are skipped and counted. Publishing a file again is safe: the processor ignores events that it knows.
+	return `An event file has one event per line: an object with the type and the fields of its data. Each event is checked before it is sent. An invalid line is reported with its position and skipped, and the exit status is 1. Records that precis itself publishes (summaries, invalidations, usage, rejections; "tail --json" writes them too) are skipped and counted. Publishing a file again is safe: the processor counts each event once. The summary says how many events were already known, if the processor answers; without --wait it waits two seconds at most and for at most 100 threads.
 
 A valid event can still be rejected because of its thread's state (another message with the same id, an edit of an unknown message). With --wait the command reports these with their lines and exits with 1. An edit that still waits for its message is not decided.
 
@@ -67,6 +62,7 @@ type publishCounts struct {
 	LastSeq    uint64  `json:"last_seq"` // the last event's sequence in EVENTS; 0: none was published
 	Threads    int     `json:"threads"`
 	Seconds    float64 `json:"seconds"`
+	Duplicates *int64  `json:"duplicates"` // of the published events; null where no processor said so
 	DryRun     bool    `json:"dry_run,omitzero"`
 
 	Unmapped []unmapped `json:"unmapped,omitempty"` // what sessions have that no event stands for
@@ -95,7 +91,7 @@ func (c *Publish) Run(ctx context.Context, a *console.App) error {
 			return console.Unreachable("publish: %w", err)
 		}
 		job := c.job(a)
-		job.out = out
+		job.out, job.duplicates = out, newDuplicates(s, c.Wait)
 		if c.Wait {
 			if job.verdicts, err = followVerdicts(ctx, s); err != nil {
 				return errors.Join(err, out.Close(ctx))
@@ -105,11 +101,15 @@ func (c *Publish) Run(ctx context.Context, a *console.App) error {
 		begun := time.Now()
 		err = job.files(ctx, c.Files)
 		err = errors.Join(err, job.close(ctx))
+		var after map[string]api.ThreadReply
 		if err == nil {
-			err = job.decided(ctx)
+			after, err = job.decided(ctx)
+		}
+		job.counts.Seconds = time.Since(begun).Seconds() // not what the counters take
+		if err == nil {
+			job.counts.Duplicates = job.duplicates.count(ctx, job.counts.LastSeq, job.counts.Published, after)
 		}
 		job.progress.Done()
-		job.counts.Seconds = time.Since(begun).Seconds()
 		return c.finish(a, job, err)
 	})
 }
@@ -211,7 +211,8 @@ func (n publishCounts) String() string {
 	}{
 		{n.Skipped, console.Counted(n.Skipped, "record") + " of precis skipped"},
 		{n.Broken, console.Counted(n.Broken, "broken line")},
-		{n.rejected(), console.Counted(n.rejected(), "event") + " rejected"},
+		{known(n.Rejected), console.Counted(known(n.Rejected), "event") + " rejected"},
+		{known(n.Duplicates), console.Counted(known(n.Duplicates), "event") + " known already or without effect"},
 	} {
 		if part.n > 0 {
 			text += ", " + part.text
@@ -220,11 +221,11 @@ func (n publishCounts) String() string {
 	return text
 }
 
-func (n publishCounts) rejected() int64 {
-	if n.Rejected == nil {
+func known(n *int64) int64 {
+	if n == nil {
 		return 0
 	}
-	return *n.Rejected
+	return *n
 }
 
 // publishPatience is how long the server may take no event at all before it is given up.
@@ -246,6 +247,8 @@ type publishing struct {
 	counts   publishCounts
 	verdicts *verdicts // nil: nothing waits for the processor
 	stored   []storedLine
+
+	duplicates *duplicates
 }
 
 // storedLine is a line whose event stands in EVENTS.
@@ -393,6 +396,7 @@ func (p *publishing) publish(ctx context.Context, name string, event events.File
 			return err
 		}
 	}
+	p.duplicates.begin(patient, event.Thread)
 	receipt, err := p.out.Publish(patient, event.Type, event.Thread, event.Data)
 	switch {
 	case isLinesFault(err):
@@ -477,13 +481,14 @@ func (p *publishing) close(ctx context.Context) error {
 	return err
 }
 
-// decided waits for the processor where that is asked for, and reports what it rejected.
-func (p *publishing) decided(ctx context.Context) error {
+// decided waits for the processor where that is asked for, and reports what it rejected. It returns the threads' counters then.
+func (p *publishing) decided(ctx context.Context) (map[string]api.ThreadReply, error) {
 	if p.verdicts == nil {
-		return nil
+		return nil, nil
 	}
-	if err := p.verdicts.until(ctx, p.counts.LastSeq); err != nil {
-		return err
+	after, err := p.verdicts.until(ctx, p.counts.LastSeq)
+	if err != nil {
+		return nil, err
 	}
 	p.counts.Rejected = new(int64)
 	for _, line := range p.stored {
@@ -493,7 +498,7 @@ func (p *publishing) decided(ctx context.Context) error {
 			p.app.Note("%s: line %d: rejected: %s: %s", line.name, line.line, rejected.Code, remote.Why(*rejected))
 		}
 	}
-	return nil
+	return after, nil
 }
 
 // broken reports a line that is not published.
@@ -565,60 +570,39 @@ func (v *verdicts) begin(ctx context.Context, thread string) error {
 	if _, known := v.before[thread]; known {
 		return nil
 	}
-	n, err := v.rejectedOf(ctx, thread, 0)
+	// Nothing is waited for: a rejection that comes meanwhile would be taken for one of what is published here.
+	counters, err := countersOf(ctx, v.server, thread, 0)
 	if err != nil {
 		return err
 	}
-	v.before[thread] = n
+	v.before[thread] = counters.Rejected
 	return nil
 }
 
-// rejectedOf is a thread's counter of rejected events once the event at seq is decided.
-func (v *verdicts) rejectedOf(ctx context.Context, thread string, seq uint64) (uint64, error) {
-	token, err := events.Token(thread)
-	if err != nil {
-		return 0, nil // no event of such a thread is published
-	}
-	request := []byte(`{"min_event_seq":` + strconv.FormatUint(seq, 10) + `}`)
-	reply, err := v.server.Conn.RequestWithContext(ctx, api.ThreadGet+token, request)
-	if err != nil {
-		return 0, remote.Explain("ask the processor", err)
-	}
-	if reply.Header.Get(micro.ErrorCodeHeader) == strconv.Itoa(http.StatusNotFound) {
-		return 0, nil
-	}
-	if err := remote.ReplyError(reply); err != nil {
-		return 0, err
-	}
-	var counters api.ThreadReply
-	if err := json.Unmarshal(reply.Data, &counters); err != nil {
-		return 0, console.Unreachable("read the processor's answer: %w", err)
-	}
-	return counters.Rejected, nil
-}
-
-// until returns when every event up to seq is decided and each rejection of the threads is here.
-func (v *verdicts) until(ctx context.Context, seq uint64) error {
+// until returns the threads' counters when every event up to seq is decided and each rejection of the threads is here.
+func (v *verdicts) until(ctx context.Context, seq uint64) (map[string]api.ThreadReply, error) {
 	ctx, cancel := context.WithTimeout(ctx, decidedPatience)
 	defer cancel()
+	after := make(map[string]api.ThreadReply, len(v.before))
 	for thread, before := range v.before {
-		after, err := v.decided(ctx, thread, seq)
+		counters, err := v.decided(ctx, thread, seq)
 		if err != nil {
-			return fmt.Errorf("wait for the processor to decide EVENTS %d: %w", seq, err)
+			return nil, fmt.Errorf("wait for the processor to decide EVENTS %d: %w", seq, err)
 		}
-		if err := v.arrived(ctx, thread, after-before); err != nil {
-			return err
+		if err := v.arrived(ctx, thread, counters.Rejected-before); err != nil {
+			return nil, err
 		}
+		after[thread] = counters
 	}
-	return nil
+	return after, nil
 }
 
 // decided asks again while the processor is behind.
-func (v *verdicts) decided(ctx context.Context, thread string, seq uint64) (uint64, error) {
+func (v *verdicts) decided(ctx context.Context, thread string, seq uint64) (api.ThreadReply, error) {
 	for {
-		n, err := v.rejectedOf(ctx, thread, seq)
+		counters, err := countersOf(ctx, v.server, thread, seq)
 		if err == nil || ctx.Err() != nil || !errors.Is(err, remote.ErrNotReady) {
-			return n, err
+			return counters, err
 		}
 		select {
 		case <-time.After(remote.ReconnectWait):

@@ -26,8 +26,8 @@ type Gateway struct {
 	Mode        string `enum:"observe,compact" default:"observe" help:"What to do with requests: observe changes nothing, compact sends the thread's prompt with its summaries (${default})."`
 	Compactions bool   `help:"In mode compact, answer requests for a compaction (OpenAI's /v1/responses/compact, Anthropic's compaction) in the provider's place."`
 	Originals   bool   `help:"In mode compact, add the tool read_original to prompts with summaries: every client of this gateway runs it."`
-	OpenAI      string `name:"openai" placeholder:"URL" default:"https://api.openai.com" help:"Base URL of OpenAI's API, without the /v1 (${default})."`
-	Anthropic   string `placeholder:"URL" default:"https://api.anthropic.com" help:"Base URL of Anthropic's API, without the /v1 (${default})."`
+	OpenAI      string `name:"openai" placeholder:"URL" default:"https://api.openai.com" help:"Base URL of OpenAI's API, with or without the /v1 (${default})."`
+	Anthropic   string `placeholder:"URL" default:"https://api.anthropic.com" help:"Base URL of Anthropic's API, with or without the /v1 (${default})."`
 	HTTP        string `name:"http" placeholder:"ADDR" help:"Address of /healthz and /metrics. Default: none."`
 	Insecure    bool   `help:"Let the gateway and HTTP listen beyond this machine: they have no credentials."`
 	LogLevel    string `name:"log-level" enum:"debug,info,warn,error" default:"info" help:"Log level: debug, info, warn or error (${default})."`

@@ -7,11 +7,11 @@ import json
 import ssl
 import time
 import urllib.parse
-from typing import Any, Iterator, Literal, Mapping, Sequence, Tuple, cast
+from typing import Any, Iterable, Iterator, Literal, Mapping, Sequence, Tuple, cast
 
 from . import errors, sse
 from .gate import Stream, until_idle
-from .request import Format, Record, Sort, delay, given
+from .request import Format, Record, Sort, delay, given, listed
 from .types import ContextReply, EventsReply, MessageReply, Rejection, SummarizeReply, SummaryReply, ThreadReply, ThreadsReply
 
 # A stream that says nothing for longer, in seconds, is broken: the server writes every 15.
@@ -36,13 +36,13 @@ class Client:
         self._token, self._timeout, self._retries = token, timeout, retries
         self._ssl = ssl_context
 
-    def publish(self, thread: str, *events: Mapping[str, Any]) -> EventsReply:
-        """Publish up to 1,000 events, each with its type as in an event file, and return their sequences when all are stored.
+    def publish(self, thread: str, *events: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> EventsReply:
+        """Publish up to 1,000 events, one by one or as a list, each with its type as in an event file, and return their sequences when all are stored.
 
         Give a message.edited an edit_id: a repeated request counts it once by it. Raises EventsRejected where an event can't be
         accepted; then none is stored. What conflicts with an earlier event is found later: rejections() names it.
         """
-        return cast(EventsReply, self._ask("POST", f"/v1/threads/{_segment(thread)}/events", body=list(events)))
+        return cast(EventsReply, self._ask("POST", f"/v1/threads/{_segment(thread)}/events", body=listed(events)))
 
     def thread(self, thread: str, *, min_event_seq: int | None = None) -> ThreadReply:
         """Return a thread's counters."""

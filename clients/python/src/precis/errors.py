@@ -31,7 +31,7 @@ class Problem(PrecisError):
         #: Seconds after which the server expects the request to succeed; None where it does not say.
         self.retry_after = retry_after
         super().__init__(f"{status} {self.title}: {self.detail}" + "".join(
-            f"; event {r['index']}: {r['code']} {r['field']}: {r['message']}" for r in self.rejections))
+            f"; event {r['index']}: {' '.join(filter(None, (r['code'], r['field'])))}: {r['message']}" for r in self.rejections))
 
 
 class BadRequest(Problem):

@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import json
 import uuid
-from typing import Any, AsyncGenerator, Awaitable, Callable, List, Literal, Mapping, Sequence, Tuple, TypeVar, cast
+from typing import Any, AsyncGenerator, Awaitable, Callable, Iterable, List, Literal, Mapping, Sequence, Tuple, TypeVar, cast
 
 try:
     import nats.errors
@@ -26,7 +26,7 @@ except ImportError as e:
 
 from . import errors
 from .gate import AGAIN
-from .request import Format, Record, Sort, delay, given
+from .request import Format, Record, Sort, delay, given, listed
 from .types import ContextReply, EventsReply, MessageReply, Rejection, SummarizeReply, SummaryReply, ThreadReply, ThreadsReply
 
 __all__ = ["NatsClient", "token"]
@@ -53,14 +53,14 @@ class NatsClient:
         self._nc, self._timeout, self._retries = nc, timeout, retries
         self._js = nc.jetstream(timeout=timeout)
 
-    async def publish(self, thread: str, *events: Mapping[str, Any]) -> EventsReply:
-        """Publish events, each with its type as in an event file, and return their sequences when all are stored.
+    async def publish(self, thread: str, *events: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> EventsReply:
+        """Publish events, one by one or as a list, each with its type as in an event file, and return their sequences when all are stored.
 
         Each is sent when the one before is stored, which keeps them in order. Give a message.edited an edit_id: a repeated call
         counts it once by it. An event that can't be accepted is rejected later: rejections() names it.
         """
         messages = []
-        for event in events:
+        for event in listed(events):
             if event.get("type") not in _TYPES:
                 raise ValueError(f"type must be one of {', '.join(_TYPES)}, not {event.get('type')!r}")
             messages.append((f"{event['type']}.{token(thread)}", self._body(event)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Any, Dict, Literal, Mapping, NamedTuple
+from typing import Any, Dict, Iterable, List, Literal, Mapping, NamedTuple, cast
 
 Format = Literal["messages", "openai", "responses", "anthropic", "gemini"]
 Sort = Literal["recent", "size", "prompt", "cost", "stale"]
@@ -15,6 +15,20 @@ class Record(NamedTuple):
     id: int
     type: str
     data: Mapping[str, Any]
+
+
+def listed(events: Iterable[Mapping[str, Any] | Iterable[Mapping[str, Any]]]) -> List[Mapping[str, Any]]:
+    """Return the events one by one, also those that stand in lists."""
+    out: List[Mapping[str, Any]] = []
+    for event in events:
+        if isinstance(event, (Mapping, str, bytes)) or not isinstance(event, Iterable):  # an empty text would be no event
+            out.append(event)
+        else:
+            out.extend(cast("Iterable[Mapping[str, Any]]", event))
+    for event in out:
+        if not isinstance(event, Mapping):
+            raise TypeError(f"an event is a dict with its type and data, such as {{'type': 'thread.message', …}}, not {type(event).__name__}")
+    return out
 
 
 def given(**members: Any) -> Dict[str, Any]:

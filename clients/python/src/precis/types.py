@@ -623,7 +623,9 @@ class ThreadRow(TypedDict):
     tool_results: int
     edits: int
     rejected: int
+    # As in ThreadReply: texts and arguments only.
     tokens_total: int
+    # As in ThreadReply: less than token_count of the thread's prompt.
     tokens_live: int
     summaries_active: int
     summaries_stale: int
@@ -659,11 +661,11 @@ class ThreadReply(TypedDict):
     rejected: int
     # Edits that wait for their message.
     waiting_edits: int
-    # Tokens of all current revisions.
+    # Tokens of all current revisions, texts and arguments only.
     tokens_total: int
     # Bytes of all current revisions, texts and arguments.
     bytes: int
-    # What a compacted prompt holds now, by the policy's tokenizer.
+    # What a compacted prompt holds now, by the policy's tokenizer: texts and arguments only. token_count of a ContextReply adds names and what a provider adds to each message and call, and is larger for the same prompt.
     tokens_live: int
     # What that prompt weighs at its provider: what the provider reported last, corrected by what the thread has gained and lost since. Null where no usage was reported.
     prompt_tokens: Union[int, None]
@@ -793,7 +795,7 @@ class ContextReply(TypedDict):
     system: Union[List[Any], Dict[str, Any], None]
     # The messages, in the shape of the format; null for one that a request with only_summaries leaves out.
     messages: List[Any]
-    # What the prompt weighs, by the policy's tokenizer.
+    # What the prompt weighs, by the policy's tokenizer: texts, names and arguments, and what a provider adds to each message and call. tokens_live of a ThreadReply has the texts and arguments only.
     token_count: int
     # It weighs at most max_tokens.
     within_budget: bool
@@ -1146,6 +1148,6 @@ class RefusedEvent(TypedDict):
     index: int
     # As of event.rejected.
     code: str
-    # The member that is wrong; empty for the event as a whole.
-    field: str
+    # The member that is wrong; null for the event as a whole.
+    field: Union[str, None]
     message: str
