@@ -73,13 +73,14 @@ type allCursor struct {
 	stubs    *pebble.Iterator // from the first parked thread that can have such rows
 	parked   *packCursor      // of the parked thread at which stubs stands
 	err      error
-	upTo     key // the first key of a thread whose rows are not fetched; nil: none
+	upTo     key  // the first key of a thread whose rows are not fetched; nil: none
+	given    bool // it has come to a row
 }
 
 // looks is how many objects a walk over the rows of all threads may fetch. One that would need more ends at the thread that it has come to.
 type looks struct {
-	left, done int
-	at         key // what the keys of that thread begin with; nil: it has come to the end
+	left int
+	at   key // what the keys of that thread begin with; nil: it has come to the end
 }
 
 // enough reports whether a walk ends before a thread whose rows are not in memory. A walk that has come to something
@@ -91,7 +92,7 @@ func (l *looks) enough() bool {
 	if l.left == 0 {
 		return true
 	}
-	l.left, l.done = l.left-1, l.done+1
+	l.left--
 	return false
 }
 
@@ -134,7 +135,7 @@ func (c *allCursor) threads(ok bool) {
 		}
 		var rows *pack
 		if rows, c.err = c.rowsOf(name, stub); c.err != nil {
-			if errors.Is(c.err, ErrParked) && c.looks != nil && c.looks.done > 1 { // what it has come to is not lost
+			if errors.Is(c.err, ErrParked) && c.looks != nil && c.inFront(prefix) { // what it has come to is not lost
 				c.err, c.upTo, c.looks.at = nil, prefix, prefix
 			}
 			return
@@ -153,6 +154,11 @@ func (c *allCursor) threads(ok bool) {
 	}
 }
 
+// inFront reports whether there are rows in front of a key, or were.
+func (c *allCursor) inFront(k key) bool {
+	return c.given || c.stored.Valid() && bytes.Compare(c.stored.Key(), k) < 0
+}
+
 // onParked reports whether the next row is of a parked thread.
 func (c *allCursor) onParked() bool {
 	return c.parked != nil && (!c.stored.Valid() || bytes.Compare(c.parked.Key(), c.stored.Key()) < 0)
@@ -162,7 +168,9 @@ func (c *allCursor) more() bool {
 	if c.err != nil {
 		return false
 	}
-	return c.parked != nil || c.stored.Valid() && (c.upTo == nil || bytes.Compare(c.stored.Key(), c.upTo) < 0)
+	more := c.parked != nil || c.stored.Valid() && (c.upTo == nil || bytes.Compare(c.stored.Key(), c.upTo) < 0)
+	c.given = c.given || more
+	return more
 }
 
 func (c *allCursor) First() bool {

@@ -117,7 +117,7 @@ type packs struct {
 
 // aboard are those that one read is for: partitions that wait, or requests. A partition that took a request's would queue behind requests with it.
 type aboard struct {
-	digest [32]byte
+	object string
 	waits  bool
 }
 
@@ -128,28 +128,32 @@ type flight struct {
 	err  error
 }
 
+// errPanicked is what those aboard get if the read has ended without an answer.
+var errPanicked = fmt.Errorf("%w: the read has panicked", ErrParked)
+
 // board returns the rows if they are there, or the read that is under way; first says that the caller has to do it, and land.
-func (p *packs) board(digest [32]byte, waits bool) (rows *pack, f *flight, first bool) {
+func (p *packs) board(stub *Parked, waits bool) (rows *pack, f *flight, first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if rows, _ = p.lru.Get(digest); rows != nil {
+	if rows, _ = p.lru.Get(stub.Digest); rows != nil {
 		return rows, nil, false
 	}
-	if f = p.flights[aboard{digest, waits}]; f == nil {
-		f, first = &flight{done: make(chan struct{})}, true
-		p.flights[aboard{digest, waits}] = f
+	at := aboard{stub.Object, waits}
+	if f = p.flights[at]; f == nil {
+		f, first = &flight{done: make(chan struct{}), err: errPanicked}, true
+		p.flights[at] = f
 	}
 	return nil, f, first
 }
 
 // land ends a read.
-func (p *packs) land(digest [32]byte, waits bool, f *flight) {
+func (p *packs) land(stub *Parked, waits bool, f *flight) {
 	if f.rows != nil {
-		p.put(digest, f.rows)
+		p.put(stub.Digest, f.rows)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.flights, aboard{digest, waits})
+	delete(p.flights, aboard{stub.Object, waits})
 	close(f.done)
 }
 
@@ -208,8 +212,8 @@ func unpack(data []byte, partition uint16, name string, stub Parked) (*pack, err
 	bad := func(what string) error {
 		return fmt.Errorf("%w: the object of parked thread %q %s", ErrLost, name, what)
 	}
-	if stub.Bytes > packedBytes {
-		return nil, bad("is larger than any")
+	if stub.Bytes > packedBytes { // it is there
+		return nil, fmt.Errorf("%w: thread %q: its rows have %d bytes, more than this program reads: a newer one parked it", ErrParked, name, stub.Bytes)
 	}
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(packedBytes))
 	if err != nil {
@@ -446,7 +450,7 @@ func (v View) rowsOf(name string, stub *Parked) (*pack, error) {
 	rows := v.s.packs.get(stub.Digest)
 	if rows == nil {
 		var err error
-		if rows, err = v.s.fetch(v.id, name, *stub, v.stops); err != nil {
+		if rows, err = v.s.fetch(v.id, name, *stub, v.stops.now()); err != nil {
 			return nil, err
 		}
 	}
@@ -458,18 +462,39 @@ func (v View) rowsOf(name string, stub *Parked) (*pack, error) {
 	return &is, nil
 }
 
-// Until has readers wait for no rows of parked threads any more once end is closed.
-func (p *Partition) Until(end <-chan struct{}) { p.stops = end }
+// Until has the partition wait for no rows of parked threads any more once end is closed.
+func (p *Partition) Until(end <-chan struct{}) { p.stops = &stops{end: end} }
 
-// until is a context that ends after a time, or when end is closed.
-func until(end <-chan struct{}, patience time.Duration) (context.Context, context.CancelFunc) {
+// During has it wait for none either once a step's end is closed; nil: the step has ended.
+func (p *Partition) During(end <-chan struct{}) {
+	if p.stops != nil {
+		p.stops.step = end
+	}
+}
+
+// stops end what a partition waits for. A request has none.
+type stops struct{ end, step <-chan struct{} }
+
+// now is what they are for a read that begins now, which others may board.
+func (s *stops) now() *stops {
+	if s == nil {
+		return nil
+	}
+	at := *s
+	return &at
+}
+
+// until is a context that ends after a time, or at an end.
+func until(end *stops, patience time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	if end == nil {
 		return ctx, cancel
 	}
 	go func() {
 		select {
-		case <-end:
+		case <-end.end:
+			cancel()
+		case <-end.step:
 			cancel()
 		case <-ctx.Done():
 		}
@@ -478,18 +503,18 @@ func until(end <-chan struct{}, patience time.Duration) (context.Context, contex
 }
 
 // fetch reads the rows of a parked thread, once for all that want them at a time. end is that of a partition that waits for them; nil: a request does.
-func (s *Store) fetch(partition uint16, name string, stub Parked, end <-chan struct{}) (*pack, error) {
+func (s *Store) fetch(partition uint16, name string, stub Parked, end *stops) (*pack, error) {
 	if s.opts.Objects == nil {
 		return nil, fmt.Errorf("%w: thread %q: no server to read them from", ErrParked, name)
 	}
-	rows, f, first := s.packs.board(stub.Digest, end != nil)
+	rows, f, first := s.packs.board(&stub, end != nil)
 	if rows != nil {
 		return rows, nil
 	}
 	ctx, cancel := until(end, stub.patience())
 	defer cancel()
 	if first {
-		defer s.packs.land(stub.Digest, end != nil, f)
+		defer s.packs.land(&stub, end != nil, f)
 		f.rows, f.err = s.read(ctx, partition, name, stub, end != nil)
 		return f.rows, f.err
 	}
@@ -515,21 +540,22 @@ func (s *Store) read(ctx context.Context, partition uint16, name string, stub Pa
 	}
 	data, err := s.opts.Objects.Get(ctx, int(partition), stub.Object)
 	if errors.Is(err, ErrNoObject) {
-		return nil, s.lost(partition, fmt.Errorf("%w: parked thread %q: %w", ErrLost, name, err))
+		return nil, s.lost(partition, stub.Object, fmt.Errorf("%w: parked thread %q: %w", ErrLost, name, err))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: thread %q: %w", ErrParked, name, err)
 	}
 	k, err := unpack(data, partition, name, stub)
 	if err != nil {
-		return nil, s.lost(partition, err)
+		return nil, s.lost(partition, stub.Object, err)
 	}
 	return k, nil
 }
 
-func (s *Store) lost(partition uint16, err error) error {
-	if s.opts.Lost != nil && errors.Is(err, ErrLost) {
-		s.opts.Lost(int(partition), err)
+// lost is the error of rows that are not where they were put: ErrParked as long as that is not confirmed.
+func (s *Store) lost(partition uint16, object string, err error) error {
+	if s.opts.Lost != nil && errors.Is(err, ErrLost) && !s.opts.Lost(int(partition), object, err) {
+		return fmt.Errorf("%w: %s", ErrParked, err.Error())
 	}
 	return err
 }
@@ -557,9 +583,11 @@ func (p *Partition) Park(k *Packed) (parked bool, err error) {
 		return false, nil // what is not committed may be of the thread
 	}
 	if p.sending == nil {
-		if p.sending, err = p.Sending(); err != nil {
+		sending, err := p.Sending()
+		if err != nil {
 			return false, err
 		}
+		p.sending = sending
 	}
 	h, err := p.Header(k.Thread)
 	if err != nil || h == nil || !Restful(h) || p.sending[k.Thread] {

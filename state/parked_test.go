@@ -257,9 +257,9 @@ func readAll(t *testing.T, v View) map[string]any {
 	}
 	var refs []Ref
 	for after := []byte(nil); ; {
-		some, last, err := v.NextSummaries(after, 3)
+		some, last, more, err := v.NextSummaries(after, 3)
 		note("summaries", nil, err)
-		if refs, after = append(refs, some...), last; last == nil {
+		if refs, after = append(refs, some...), last; !more {
 			break
 		}
 	}
@@ -574,7 +574,7 @@ func TestParkedRowsThatCantBeHad(t *testing.T) {
 			fails("seen", err)
 			prefix := newKey(3, kindMessage)
 			fails("messages of all threads", s.View(3).scan(prefix, prefix, func(_, _ []byte) (bool, error) { return true, nil }))
-			if refs, _, err := s.View(3).NextSummaries(nil, 10); len(refs) > 0 || err != nil {
+			if refs, _, _, err := s.View(3).NextSummaries(nil, 10); len(refs) > 0 || err != nil {
 				t.Errorf("summaries, of which there are none: %v, %v", refs, err)
 			}
 			_, err = p.LoadEvent("t1", &events.Event{Message: &events.Message{MessageID: "m1"}})
@@ -696,7 +696,10 @@ func TestSlicesOfSummariesFetchFew(t *testing.T) {
 	}
 	slice := func(after []byte) (refs []Ref, last []byte, gets int, err error) {
 		s.packs, shelf.gets = newPacks(), 0
-		refs, last, err = s.View(3).NextSummaries(after, 64)
+		refs, last, more, err := s.View(3).NextSummaries(after, 64)
+		if !more {
+			last = nil
+		}
 		return refs, last, shelf.gets, err
 	}
 	var all []string
@@ -762,7 +765,7 @@ func TestEndOfWaitForObject(t *testing.T) {
 		t.Errorf("after %s: %v", time.Since(began), err)
 	}
 	began = time.Now()
-	if _, err := s.fetch(3, "t1", Parked{Stored: 5 << 20}, end); !errors.Is(err, ErrParked) {
+	if _, err := s.fetch(3, "t1", Parked{Stored: 5 << 20}, &stops{end: end}); !errors.Is(err, ErrParked) {
 		t.Error(err)
 	}
 	if left := (<-slow.asked).Sub(began); left < 7*time.Second || left > 8*time.Second {

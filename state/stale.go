@@ -100,28 +100,27 @@ func (p *Partition) SaveSweep(s Sweep) { p.set(p.key(kindSweep), encodeJSON(s)) 
 // sweepLooks is how many objects of parked threads are fetched for one slice of summaries: it holds up what else the partition has to do.
 const sweepLooks = 16
 
-// NextSummaries returns the summaries behind a key, limit at most, and a key behind which the next ones are; nil if there are no more.
-func (v View) NextSummaries(after []byte, limit int) (refs []Ref, last []byte, err error) {
+// NextSummaries returns the summaries behind a key, limit at most, and the key of the last one, behind which there may be more.
+func (v View) NextSummaries(after []byte, limit int) (refs []Ref, last []byte, more bool, err error) {
 	prefix := v.key(kindSummary)
 	from := prefix
 	if len(after) > 0 {
 		from = append(key(after[:len(after):len(after)]), 0)
 	}
+	last = after
 	v.looks = &looks{left: sweepLooks}
 	err = v.scan(prefix, from, func(k, _ []byte) (bool, error) {
 		name, id, ok := cutPart(k[len(prefix):])
 		if ok {
 			refs = append(refs, Ref{name, string(id)})
 		}
-		if len(refs) == limit {
-			last = append([]byte(nil), k...)
-		}
+		last = append([]byte(nil), k...)
 		return len(refs) < limit, nil
 	})
-	if last == nil {
-		last = v.looks.at
+	if v.looks.at != nil && len(refs) < limit { // it ends in front of a parked thread
+		return refs, v.looks.at, true, err
 	}
-	return refs, last, err
+	return refs, last, len(refs) == limit, err
 }
 
 // MadeFrom are the active summaries that were made from a summary.

@@ -55,8 +55,9 @@ type Options struct {
 	Wrote func(partition int, headers iter.Seq[*thread.Header])
 	// Objects has the rows of parked threads. nil: they can't be read.
 	Objects Objects
-	// Lost is called when rows of a parked thread turn out to be lost, by whoever reads them. nil: none.
-	Lost func(partition int, err error)
+	// Lost is called when rows of a parked thread are not where they were put, with the object that has them, by whoever reads them. It reports whether
+	// they are lost: until then the error is ErrParked. nil: they are.
+	Lost func(partition int, object string, err error) bool
 	// Unparked is called when the rows of a parked thread are written back. nil: none.
 	Unparked func(partition int, was Parked)
 	// Fatal is called when Pebble can't go on (a full disk) and must end the process; nil panics.
@@ -236,7 +237,13 @@ func (s *Store) Free() (uint64, error) {
 // Drop removes all rows of a partition, which nothing may have open: the log has what they are made from.
 func (s *Store) Drop(partition int) error {
 	from := key{byte(partition >> 8), byte(partition)}
-	if err := s.db.DeleteRange(from, from.end(), pebble.Sync); err != nil {
+	mark, err := s.Lost(partition)
+	if err == nil && mark.Object != "" {
+		err = s.dropLost(partition, from)
+	} else if err == nil {
+		err = s.db.DeleteRange(from, from.end(), pebble.Sync)
+	}
+	if err != nil {
 		return fmt.Errorf("drop partition %d: %w", partition, err)
 	}
 	return nil

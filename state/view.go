@@ -17,7 +17,7 @@ type View struct {
 	r     pebble.Reader
 	s     *Store
 	id    uint16
-	stops <-chan struct{} // closed: rows of parked threads are waited for no more; nil: never
+	stops *stops // of a partition that waits for rows of parked threads; nil: a request does
 	// looks bounds how many objects a walk over all threads fetches; nil: any number.
 	looks *looks
 }

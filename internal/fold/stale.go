@@ -131,13 +131,13 @@ func (f *Fold) sweep(limit int, now time.Time) Swept {
 	if len(at.After) == 0 {
 		at.Left = f.part.Meta().Summaries
 	}
-	refs, last, err := f.part.NextSummaries(at.After, limit)
+	refs, last, more, err := f.part.NextSummaries(at.After, limit)
 	check(err)
 	out := Swept{Looked: len(refs)}
 	for _, ref := range refs {
 		out.Stale += f.outdate(events.BySweep, ref, now, f.outdated)
 	}
-	at.After, at.Done = last, last == nil
+	at.After, at.Done = last, !more
 	at.Left -= min(at.Left, uint64(len(refs)))
 	if at.Done {
 		at.Left = 0 // summaries made meanwhile follow the configuration in force

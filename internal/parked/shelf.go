@@ -42,14 +42,20 @@ func New(js jetstream.JetStream, pub *broker.Publisher) *Shelf {
 	return &Shelf{js: js, pub: pub, log: broker.NewLogReader(js, Stream)}
 }
 
-// Provision makes the stream, with so many replicas, if it is not there, and returns how many it has.
+// ErrNoStream: the stream is not there.
+var ErrNoStream = errors.New("there is no stream " + Stream)
+
+// Provision makes the stream, with so many replicas, if it is not there, and returns how many it has. With none, it is not made.
 func (s *Shelf) Provision(ctx context.Context, replicas int) (has int, err error) {
 	stream, err := s.js.Stream(ctx, Stream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) && replicas == 0 {
+		return 0, ErrNoStream
+	}
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		stream, err = s.js.CreateStream(ctx, jetstream.StreamConfig{
 			Name: Stream, Description: "rows of threads that nothing happens to", Subjects: []string{root + "*.*.*"},
 			Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardOld, MaxMsgsPerSubject: 1, MaxMsgs: -1, MaxBytes: -1,
-			MaxMsgSize: -1, MaxConsumers: -1, Replicas: max(replicas, 1), AllowDirect: true, AllowMsgTTL: true,
+			MaxMsgSize: -1, MaxConsumers: -1, Replicas: replicas, AllowDirect: true, AllowMsgTTL: true,
 		})
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another processor was faster
 			stream, err = s.js.Stream(ctx, Stream)
@@ -152,6 +158,18 @@ func (s *Shelf) Settled(ctx context.Context, partition int, object string, at Pl
 		return fmt.Errorf("%w: %s has other contents", ErrMoved, subject(partition, object, 0))
 	}
 	return nil
+}
+
+// Created is when the stream was made; ErrNoStream if it is not there.
+func (s *Shelf) Created(ctx context.Context) (time.Time, error) {
+	stream, err := s.js.Stream(ctx, Stream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return time.Time{}, ErrNoStream
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read state of stream %s: %w", Stream, err)
+	}
+	return stream.CachedInfo().Created, nil
 }
 
 // Now is the time by the clock of the stream's leader.

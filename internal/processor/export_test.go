@@ -28,7 +28,7 @@ func ParkAtOnce(c *config.Config) {
 	c.Parking = config.Parking{After: 1, PerSecond: 10_000}
 }
 
-func init() { parkSettles = 1 }
+func init() { parkSettles, parkConfirms = 1, 1 }
 
 // Parked is how many threads were parked, and how many came back, so far.
 func (p *Processor) Parked() (parked, back float64) {

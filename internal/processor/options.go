@@ -71,6 +71,8 @@ type Options struct {
 	// ParkSettles is how long an object stands before the rows of its thread leave the store. Default 5m, and more than
 	// the embedded server's nats.sync.
 	ParkSettles time.Duration
+	// ParkConfirms is how long after the first one another read has to find that rows of a parked thread are lost. Default 30s.
+	ParkConfirms time.Duration
 	// Failpoint is called between the steps between which a crash may fall; an error acts as a crash there. nil never
 	// fails.
 	Failpoint func(point string, partition int) error
@@ -109,6 +111,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.ParkSettles == 0 {
 		o.ParkSettles = settlesFor(o.Config.NATS)
+	}
+	if o.ParkConfirms == 0 {
+		o.ParkConfirms = parkConfirms
 	}
 	if o.KeepUp == 0 {
 		o.KeepUp = 10_000

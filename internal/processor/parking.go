@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -90,7 +89,17 @@ func (p *Processor) openParking(ctx context.Context, replicas int) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, snapshotGet)
 	defer cancel()
-	has, err := p.shelf.Provision(ctx, replicas)
+	replicas = max(replicas, 1)
+	made := replicas
+	if p.store.Format() != state.Format() { // rows of parked threads are in a stream that was there
+		made = 0
+	}
+	has, err := p.shelf.Provision(ctx, made)
+	if errors.Is(err, parked.ErrNoStream) {
+		p.parking.after = 0
+		p.log.Error().Msgf("stream %s is gone, and the store has threads whose rows are there: an empty one is not made in its place, and what needs the rows waits. Restore %s, or stop the processor and move state in the data directory away: it is made again from the log", parked.Stream, parked.Stream)
+		return
+	}
 	if err == nil && has < replicas {
 		p.log.Warn().Int("replicas", has).Int("summaries", replicas).
 			Msgf("%s has fewer replicas than SUMMARIES, and has the only copy of the rows of parked threads: nats stream edit %s --replicas %d", parked.Stream, parked.Stream, replicas)
@@ -148,6 +157,7 @@ func (p *Processor) keepParking(ctx context.Context) {
 			return
 		}
 		p.parking.fill(p.opts.Now())
+		p.parking.forget(p.part)
 		for _, part := range p.parts() {
 			if ctx.Err() != nil || !part.current.Load() || part.leaves.Load() || part.rivaled.Load() || part.busy() {
 				continue
@@ -157,8 +167,11 @@ func (p *Processor) keepParking(ctx context.Context) {
 				continue
 			}
 			err := p.parkSome(ctx, k)
+			if ctx.Err() != nil || errors.Is(err, errEnding) {
+				return
+			}
 			k.ended(err, p.opts.Now())
-			if err != nil && ctx.Err() == nil && !errors.Is(err, errEnding) {
+			if err != nil {
 				p.metrics.parking.WithLabelValues("failed").Inc()
 				part.log.Warn().Err(err).Time("again_at", k.rests).Msg("idle threads are not parked for now")
 			}
@@ -193,16 +206,25 @@ func (k *parking) of(part *partition) *parkingPart {
 	return k.parts[part.id]
 }
 
+// forget lets go of the partitions that have left.
+func (k *parking) forget(has func(int) *partition) {
+	for id, of := range k.parts {
+		if has(id) != of.part {
+			delete(k.parts, id)
+		}
+	}
+}
+
 // parkSome parks threads whose objects have stood long enough, makes objects of the next idle ones, and deletes those that have
 // stood long enough without a thread.
 func (p *Processor) parkSome(ctx context.Context, k *parkingPart) error {
 	now := p.opts.Now()
-	if done, err := p.settled(ctx, k, now); err != nil {
+	done, err := p.settled(ctx, k, now)
+	if len(done) > 0 { // also those in front of one that can't be looked at
+		err = errors.Join(err, p.park(ctx, k.part, done, now))
+	}
+	if err != nil {
 		return err
-	} else if len(done) > 0 {
-		if err := p.park(ctx, k.part, done, now); err != nil {
-			return err
-		}
 	}
 	if now.Before(k.begin) || p.parking.room < 1 {
 		return nil
@@ -314,8 +336,10 @@ func (p *Processor) idleThreads(k *parkingPart, now time.Time) (list []*state.Pa
 // passed ends a pass over the threads of a partition.
 func (p *Processor) passed(ctx context.Context, k *parkingPart, now time.Time) error {
 	id := strconv.Itoa(k.part.id)
-	p.metrics.parked.WithLabelValues(id).Set(float64(k.count.threads))
-	p.metrics.parkedBytes.WithLabelValues(id).Set(float64(k.count.bytes))
+	if !k.part.leaves.Load() { // else their series are gone, or about to be
+		p.metrics.parked.WithLabelValues(id).Set(float64(k.count.threads))
+		p.metrics.parkedBytes.WithLabelValues(id).Set(float64(k.count.bytes))
+	}
 	k.after, k.count = "", parkedCount{}
 	k.begin = now.Add(min(p.parking.after/parkRest, time.Hour))
 	return p.tidyParked(ctx, k, now)
@@ -427,27 +451,6 @@ func (p *Processor) tidyParked(ctx context.Context, k *parkingPart, now time.Tim
 	return errors.Join(failed, err)
 }
 
-// lostParked has a partition be made again from the log, whose store names rows of a parked thread that are lost. What the log has no more, since retention has
-// removed it, is gone. A follower opens the partition again by itself.
-func (p *Processor) lostParked(id int, err error) {
-	p.metrics.parking.WithLabelValues("lost").Inc()
-	first, set := p.markAgain(id), p.running.Load()
-	var part *partition
-	if set != nil && p.shares.member != nil {
-		part = set.byID[id]
-	}
-	if part != nil && part.anew.CompareAndSwap(false, true) {
-		defer p.again(part)
-	} else if !first {
-		return
-	}
-	log := p.log.Error().Err(err).Int("partition", id)
-	if config := p.folds.Load(); config != nil && config.Retention > 0 {
-		log = log.Dur("retention", config.Retention).Bool("incomplete", true)
-	}
-	log.Msg("rows of a parked thread are lost: its partition is made again from the log when it is opened the next time; what retention has removed from the log stays lost")
-}
-
 // lostOf are those of partitions that are to be made again.
 func (p *Processor) lostOf(ids []int) (lost []int) {
 	p.shares.mu.Lock()
@@ -458,32 +461,4 @@ func (p *Processor) lostOf(ids []int) (lost []int) {
 		}
 	}
 	return lost
-}
-
-// dropLost drops the rows of those of partitions that are to be made again, which nothing may have open.
-func (p *Processor) dropLost(ids []int) (err error) {
-	for _, id := range p.lostOf(ids) {
-		err = errors.Join(err, p.dropAgain(id))
-	}
-	return err
-}
-
-// dropAtEnd drops the rows of partitions whose parked rows are lost, for the next start of a processor that is alone: in a cluster, the next owner finds it
-// out. What a handler may still write to, since it is stuck, stays: the next start finds it out again.
-func (p *Processor) dropAtEnd() error {
-	if p.opts.Config.Cluster.Name != "" {
-		return nil
-	}
-	running := p.running.Load()
-	return p.dropLost(slices.DeleteFunc(p.all(), func(id int) bool {
-		if running == nil || running.byID[id] == nil {
-			return false
-		}
-		select {
-		case <-running.byID[id].worker.gone:
-			return false
-		default:
-			return true
-		}
-	}))
 }

@@ -77,9 +77,9 @@ type partition struct {
 	commits chan commit           // to the goroutine that waits for the disk; nil if none runs
 	broken  atomic.Pointer[error] // why that goroutine has given up
 	fail    func(error)           // ends the processor
-	// lostRows: the partition can't be given up and made again from the log, if rows of its parked threads are lost: the processor ends, and the next
-	// start makes it.
-	lostRows bool
+	// lostRows is set if the partition can't be given up and made again from the log when rows of its parked threads are lost: the processor ends with what
+	// it returns.
+	lostRows func(error) error
 	life     life
 	reads    bool        // it has a lane; changed while no lane runs
 	current  atomic.Bool // its lane has reached what was the log's end when it began
@@ -126,6 +126,8 @@ func (p *partition) step(ctx context.Context, d fold.Delivery, walk fold.Walk, n
 	if err := p.handed(ctx, p, d); err != nil {
 		return out, err
 	}
+	p.part.During(ctx.Done()) // an end of the lane, or a change of the set, waits for no object of a parked thread
+	defer p.part.During(nil)
 	span := p.span(d)
 	defer func() { p.traces.End(span, out.Outcome, out.Code, err) }()
 	out, err = p.fold.Step(ctx, d, walk)
@@ -173,8 +175,8 @@ func fatal(err error) bool {
 
 // rowsLost ends the processor if rows of a parked thread are lost, and it can't make the partition again. What needed them has done nothing.
 func (p *partition) rowsLost(err error) {
-	if p.lostRows && errors.Is(err, state.ErrLost) {
-		p.fail(err)
+	if p.lostRows != nil && errors.Is(err, state.ErrLost) {
+		p.fail(p.lostRows(err))
 	}
 }
 

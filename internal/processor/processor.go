@@ -60,6 +60,7 @@ type Processor struct {
 	room      *room
 	snapshots snapshots
 	parking   parking
+	losses    losses
 	shelf     *parked.Shelf // the rows of parked threads
 	// stopping is closed when the processor begins to end: from then on every wait for the server is bounded.
 	stopping chan struct{}
@@ -179,18 +180,14 @@ func (p *Processor) recover(ctx context.Context) error {
 	config.Retention = at.events.MaxAge
 	p.folds.Store(config)
 	p.openParking(ctx, at.summaries.Replicas)
+	p.beginLosses(ctx)
 	if p.opts.Config.Cluster.Name != "" {
 		if err := p.checkStore(ctx, at); err != nil {
 			return err
 		}
 		return p.joinCluster(ctx, at)
 	}
-	parts, err := p.openAll(ctx, p.all(), at)
-	if errors.Is(err, state.ErrLost) {
-		if err = p.dropLost(p.all()); err == nil {
-			parts, err = p.openAll(ctx, p.all(), at)
-		}
-	}
+	parts, err := p.openAlone(ctx, at)
 	if err != nil {
 		return err
 	}
@@ -332,7 +329,10 @@ func (p *Processor) open(id int, at streams, config *fold.Config) (*partition, e
 		worker: newWorker(), turns: make(chan func(), 16), ended: make(chan struct{}), stopping: make(chan struct{}), last: meta.Position,
 		metrics: p.metrics, failpoint: p.opts.Failpoint, now: p.opts.Now, log: log, traces: traces,
 	}
-	part.fail, part.lostRows = p.failing(part), p.shares.member == nil
+	part.fail = p.failing(part)
+	if p.shares.member == nil {
+		part.lostRows = func(err error) error { return p.lostAlone(at, err) }
+	}
 	st.Until(part.stopping)
 	part.handed, part.handedTaken = p.handed, p.taken
 	if part.handedOver, err = st.HandedOver(); err != nil {
@@ -391,7 +391,7 @@ func (p *Processor) Close(ctx context.Context) error {
 		errs = append(errs, p.broker.Close(ctx))
 	}
 	if p.store != nil {
-		errs = append(errs, p.dropAtEnd(), p.store.Close())
+		errs = append(errs, p.store.Close())
 	}
 	return errors.Join(errs...)
 }

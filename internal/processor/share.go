@@ -241,8 +241,9 @@ func (p *Processor) dropAgain(id int) error {
 	p.shares.mu.Lock()
 	again := p.shares.redo[id]
 	p.shares.mu.Unlock()
-	if !again {
-		return nil
+	mark, err := p.store.Lost(id)
+	if err != nil || !again && mark.Object == "" {
+		return err
 	}
 	if err := p.dropRows(id); err != nil {
 		return err

@@ -114,6 +114,9 @@ func (p *Processor) due(ctx context.Context, part *partition) bool {
 		s.note(part.id, last)
 	}
 	age, position := p.opts.Now().Sub(last.Time), part.position.now()
+	if age < 0 { // by the clock of the former owner: how old it is can't be told
+		age = snapshotLate * s.every
+	}
 	since := position - min(last.Position, position)
 	return age >= s.every && since >= p.opts.BulkFrom && (since*snapshotShare >= position || age >= snapshotLate*s.every)
 }
@@ -208,13 +211,21 @@ func (p *Processor) restore(ctx context.Context, id int) bool {
 	not := s.fromLog[id]
 	s.mu.Unlock()
 	meta, err := p.store.View(id).Meta()
-	if not || err != nil {
+	mark, unmarked := p.store.Lost(id)
+	if not || err != nil || unmarked != nil {
 		return false
 	}
 	asking, cancel := context.WithTimeout(ctx, snapshotList)
 	defer cancel()
 	at, err := p.streams(asking)
-	if err != nil || at.events.Last < meta.Position+p.opts.BulkFrom {
+	if err != nil {
+		return false
+	}
+	if at.events.Last < meta.Position+p.opts.BulkFrom {
+		p.madeFromLog(id)
+		return false
+	}
+	if mark.Set { // a snapshot may name what is lost
 		return false
 	}
 	list, err := s.bucket.List(asking, id)
@@ -228,6 +239,7 @@ func (p *Processor) restore(ctx context.Context, id int) bool {
 		began := time.Now()
 		err := p.take(ctx, info, at)
 		if err == nil {
+			p.beginLosses(ctx)
 			p.metrics.snapshots.WithLabelValues("used").Inc()
 			p.log.Info().Int("partition", id).Uint64("seq", info.Position).Uint64("bytes", info.Bytes).Dur("took", time.Since(began)).Msg("partition begins from a snapshot")
 			return true

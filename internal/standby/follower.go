@@ -137,6 +137,9 @@ func (f *Follower) Round(ctx context.Context, to map[int]uint64) (more bool, err
 		f.stop = nil
 	}()
 	f.open(ctx, to)
+	for _, r := range f.parts {
+		r.part.Until(ctx.Done()) // no object of a parked thread holds up who takes a partition over
+	}
 	soon, far := f.split()
 	err = f.follow(ctx, soon)
 	if err == nil && len(far) > 0 {

@@ -122,7 +122,7 @@ func (c *Check) check(ctx context.Context, a *console.App, store *state.Store, r
 func checkParked(store *state.Store, partitions int, report func(state.Problem)) error {
 	err := store.Check(partitions, report)
 	if errors.Is(err, state.ErrLost) {
-		err = fmt.Errorf("%w: %w", state.ErrDamaged, err)
+		err = console.Wrong("%w: restore %s; or, if EVENTS has everything from its beginning, move the store (state in the data directory) away, which is made again from the log", err, parked.Stream)
 	}
 	return err
 }

@@ -1,0 +1,240 @@
+package processor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"precis/internal/parked"
+	"precis/state"
+)
+
+// Rows of a parked thread are lost when their object is not where it was put, or is another one. One answer says nothing: a leader may be behind, and a stream may be about
+// to be restored. So rows count as lost when two reads, parkConfirms apart or more, find the same, and the stream is the one that was there when the processor began. The
+// partition is marked in the store then (state.Lost), and made again from the log. Where the log does not have everything any more, that would lose what no parked thread ever
+// was in: a processor that is alone does not do it, and says what to do.
+
+// parkConfirms is how long after the first read a second one confirms that rows are lost.
+var parkConfirms = 30 * time.Second
+
+// lossForgotten is after how long without another read that finds the same a loss has to be found twice again; mostLosses bounds how many are held.
+const lossForgotten, mostLosses = 10 * time.Minute, 10_000
+
+// ErrNotInLog: rows of a parked thread are lost, and the log does not have all of what its partition is made from.
+var ErrNotInLog = errors.New("the log does not have everything to make them again")
+
+// losses are objects of parked threads that were not where they were put.
+type losses struct {
+	mu      sync.Mutex
+	created time.Time // of PARKED, when the store came to have parked threads, or the processor began; zero: it was not there
+	of      map[lossOf]loss
+}
+
+type lossOf struct {
+	partition int
+	object    string
+}
+
+type loss struct{ first, last time.Time }
+
+// note notes a read that has found a loss; it reports since when the reads agree.
+func (l *losses) note(of lossOf, now time.Time) (first time.Time, again bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.of) > mostLosses || l.of == nil {
+		l.of = map[lossOf]loss{}
+	}
+	at, again := l.of[of]
+	if !again || now.Sub(at.last) > lossForgotten {
+		at.first, again = now, false
+	}
+	at.last = now
+	l.of[of] = at
+	return at.first, again
+}
+
+func (l *losses) forget(of lossOf) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.of, of)
+}
+
+func (l *losses) some() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.of) > 0
+}
+
+// beginLosses notes, once, which stream the rows of parked threads are in, if there are any, or are to be.
+func (p *Processor) beginLosses(ctx context.Context) {
+	p.losses.mu.Lock()
+	begun := !p.losses.created.IsZero()
+	p.losses.mu.Unlock()
+	if begun || p.parking.after == 0 && p.store.Format() == state.Format() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, snapshotList)
+	defer cancel()
+	created, err := p.shelf.Created(ctx)
+	if err != nil && !errors.Is(err, parked.ErrNoStream) {
+		p.log.Warn().Err(err).Msg("what is missing in " + parked.Stream + " does not count as lost until the next start")
+	}
+	p.losses.mu.Lock()
+	defer p.losses.mu.Unlock()
+	p.losses.created = created
+}
+
+// lostParked is called with each read that finds rows of a parked thread missing, or other ones. It reports whether they are lost, and has their partition be made again
+// then. A follower opens the partition again by itself.
+func (p *Processor) lostParked(id int, object string, err error) bool {
+	of, now := lossOf{id, object}, time.Now()
+	first, again := p.losses.note(of, now)
+	if !errors.Is(err, state.ErrNoObject) { // else the read itself has counted
+		p.metrics.parking.WithLabelValues("unread").Inc()
+	}
+	if !again || now.Sub(first) < p.opts.ParkConfirms {
+		p.log.Warn().Err(err).Int("partition", id).Dur("again_in", p.opts.ParkConfirms-now.Sub(first)).Msg("rows of a parked thread are missing: they count as lost when a later read finds the same")
+		return false
+	}
+	if why := p.otherShelf(); why != nil {
+		p.log.Error().Err(err).AnErr("stream", why).Int("partition", id).Msgf("rows of a parked thread are missing in %s: restore it, or move state in the data directory away, which is made again from the log", parked.Stream)
+		return false
+	}
+	p.losses.forget(of)
+	p.metrics.parking.WithLabelValues("lost").Inc()
+	if err := p.store.MarkLost(id, object); err != nil {
+		p.log.Error().Err(err).Int("partition", id).Msg("that rows are lost is not noted: the next start finds it again")
+	}
+	if p.opts.Config.Cluster.Name == "" {
+		p.log.Error().Err(err).Int("partition", id).Msg("rows of a parked thread are lost")
+		return true
+	}
+	p.lostInCluster(id, err)
+	return true
+}
+
+// otherShelf is why what PARKED lacks may be elsewhere.
+func (p *Processor) otherShelf() error {
+	ctx, cancel := context.WithTimeout(context.Background(), snapshotList)
+	defer cancel()
+	created, err := p.shelf.Created(ctx)
+	p.losses.mu.Lock()
+	defer p.losses.mu.Unlock()
+	if err == nil && !created.Equal(p.losses.created) {
+		err = fmt.Errorf("it was made at %s, and is not the one that was there at the start", created.Format(time.RFC3339))
+	}
+	return err
+}
+
+// lostInCluster gives the partition up: whoever takes it makes it again from the log, and from no snapshot that there is, since that may name the same object. What the log
+// has no more, since retention has removed it, is gone.
+func (p *Processor) lostInCluster(id int, err error) {
+	first, set := p.markAgain(id), p.running.Load()
+	part := set.byID[id]
+	if part != nil && part.anew.CompareAndSwap(false, true) {
+		defer p.again(part)
+	} else if !first {
+		return
+	}
+	log := p.log.Error().Err(err).Int("partition", id)
+	if config := p.folds.Load(); config != nil && config.Retention > 0 {
+		log = log.Dur("retention", config.Retention).Bool("incomplete", true)
+	}
+	log.Msg("rows of a parked thread are lost: its partition is made again from the log when it is opened the next time; what retention has removed from the log of any of its threads stays lost")
+	if p.snapshots.bucket == nil || !p.shares.begin() {
+		return
+	}
+	go func() {
+		defer p.shares.working.Done()
+		ctx, cancel := context.WithTimeout(context.Background(), snapshotGet)
+		defer cancel()
+		if err := p.snapshots.bucket.Withdraw(ctx, id); err != nil {
+			p.log.Warn().Err(err).Int("partition", id).Msg("snapshots of a partition that name lost rows are not withdrawn: who begins from one finds the loss again")
+		}
+	}()
+}
+
+// madeFromLog removes the mark of a partition that has come to the end of the log: its snapshots are as good as any from then on.
+func (p *Processor) madeFromLog(id int) {
+	mark, err := p.store.Lost(id)
+	if err == nil && mark.Set && mark.Object == "" {
+		err = p.store.ClearLost(id)
+	}
+	if err != nil {
+		p.log.Warn().Err(err).Int("partition", id).Msg("a partition that was made again from the log stays marked: it begins from no snapshot")
+	}
+}
+
+// lostAlone is what a processor that is alone ends with if rows are lost: its next start makes the partition again, if the log has everything.
+func (p *Processor) lostAlone(at streams, err error) error {
+	if at.events.MaxAge == 0 && at.events.First <= 1 {
+		return err
+	}
+	return fmt.Errorf("%w; %w, since EVENTS begins at %d and keeps events for %s: restore %s and start again; or move the store (state in the data directory) away and start: all partitions are made from what the log has, "+
+		"and lack what is gone from it of every thread", err, ErrNotInLog, at.events.First, kept(at.events.MaxAge), parked.Stream)
+}
+
+func kept(age time.Duration) string {
+	if age == 0 {
+		return "ever"
+	}
+	return age.String()
+}
+
+// openAlone opens all partitions of a processor that is alone; those whose parked rows are lost are made again.
+func (p *Processor) openAlone(ctx context.Context, at streams) ([]*partition, error) {
+	if err := p.dropLost(ctx, at); err != nil {
+		return nil, err
+	}
+	parts, err := p.openAll(ctx, p.all(), at)
+	if errors.Is(err, state.ErrParked) && p.losses.some() { // a second look confirms it
+		if err := pause(ctx, p.opts.ParkConfirms); err != nil {
+			return nil, err
+		}
+		parts, err = p.openAll(ctx, p.all(), at)
+	}
+	if errors.Is(err, state.ErrLost) {
+		if err := p.dropLost(ctx, at); err != nil {
+			return nil, err
+		}
+		return p.openAll(ctx, p.all(), at)
+	}
+	return parts, err
+}
+
+// dropLost drops the rows of the partitions whose parked rows are lost, which nothing may have open. One whose object is back is as it was.
+func (p *Processor) dropLost(ctx context.Context, at streams) error {
+	for _, id := range p.all() {
+		mark, err := p.store.Lost(id)
+		if err == nil && mark.Object != "" {
+			err = p.dropUnless(ctx, at, id, mark.Object)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Processor) dropUnless(ctx context.Context, at streams, id int, object string) error {
+	ctx, cancel := context.WithTimeout(ctx, snapshotGet)
+	defer cancel()
+	data, err := p.shelf.Get(ctx, id, object)
+	sum := state.NewObjectSum()
+	sum.Write(data)
+	switch {
+	case err == nil && sum.Object() == object:
+		p.log.Info().Int("partition", id).Msg("rows of a parked thread that were lost are back")
+		return p.store.ClearLost(id)
+	case err != nil && !errors.Is(err, state.ErrNoObject):
+		return err
+	}
+	lost := fmt.Errorf("%w: object %s of partition %d is not in %s as it was put there", state.ErrLost, object, id, parked.Stream)
+	if err := p.lostAlone(at, lost); errors.Is(err, ErrNotInLog) {
+		return err
+	}
+	p.log.Warn().Err(lost).Int("partition", id).Msg("the partition is made again from the log")
+	return p.dropRows(id)
+}

@@ -1,0 +1,69 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Lost marks a partition whose store names rows of a parked thread that are lost: its rows are dropped before anything opens it again, and made from the
+// log. A snapshot of it may name the same object, so that it begins from none until it is where the log ends. The mark is a row of the store, beside its format: a
+// process that ends meanwhile does not forget it.
+type Lost struct {
+	Set    bool
+	Object string // that is lost; empty: the rows are dropped, and are being made again
+}
+
+// kindLost is of the store's own rows; the partition's number follows.
+const kindLost = 'L'
+
+func lostKey(partition int) key { return newKey(formatPartition, kindLost).number(uint64(partition)) }
+
+// Lost is the mark of a partition.
+func (s *Store) Lost(partition int) (mark Lost, err error) {
+	if !s.parks.Load() {
+		return Lost{}, nil
+	}
+	value, closer, err := s.db.Get(lostKey(partition))
+	if errors.Is(err, pebble.ErrNotFound) {
+		return Lost{}, nil
+	}
+	if err != nil {
+		return Lost{}, fmt.Errorf("read mark of partition %d: %w", partition, readError(err))
+	}
+	return Lost{Set: true, Object: string(value)}, closer.Close()
+}
+
+// MarkLost marks a partition, unless its rows are to be dropped already.
+func (s *Store) MarkLost(partition int, object string) error {
+	mark, err := s.Lost(partition)
+	if err != nil || mark.Object != "" {
+		return err
+	}
+	if err := s.db.Set(lostKey(partition), []byte(object), s.durably()); err != nil {
+		return fmt.Errorf("mark partition %d: %w", partition, err)
+	}
+	return nil
+}
+
+// ClearLost removes the mark of a partition whose rows are as good as any.
+func (s *Store) ClearLost(partition int) error {
+	if mark, err := s.Lost(partition); err != nil || !mark.Set {
+		return err
+	}
+	if err := s.db.Delete(lostKey(partition), s.durably()); err != nil {
+		return fmt.Errorf("remove mark of partition %d: %w", partition, err)
+	}
+	return nil
+}
+
+// dropLost removes the rows of a partition, and notes in its mark that they are.
+func (s *Store) dropLost(partition int, from key) error {
+	b := s.db.NewBatch()
+	err := errors.Join(b.DeleteRange(from, from.end(), nil), b.Set(lostKey(partition), nil, nil))
+	if err != nil {
+		return errors.Join(err, b.Close())
+	}
+	return errors.Join(b.Commit(pebble.Sync), b.Close())
+}
