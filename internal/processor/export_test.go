@@ -13,6 +13,7 @@ import (
 	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/internal/service"
+	"precis/state"
 )
 
 // ParkAll has a processor park every thread as soon as nothing happens to it, if the environment says so: PRECIS_PARK=1 go test runs all tests of
@@ -156,4 +157,24 @@ func (p *Processor) FindJob(ctx context.Context, partition int, name, id string,
 	defer cancel()
 	p.part(partition).desk.find(ctx, name, id)
 	return ctx.Err() == nil
+}
+
+// SnapshotAt is the position of the furthest snapshot of an own partition that the processor knows of.
+func (p *Processor) SnapshotAt(id int) uint64 {
+	p.snapshots.mu.Lock()
+	defer p.snapshots.mu.Unlock()
+	if p.part(id) == nil {
+		return 0
+	}
+	return p.snapshots.last[id].Position
+}
+
+// Lost is the mark of a partition's lost rows.
+func (p *Processor) Lost(id int) (state.Lost, error) { return p.store.Lost(id) }
+
+// MadeAgain reports whether a partition is to be made again when it is opened the next time.
+func (p *Processor) MadeAgain(id int) bool {
+	p.shares.mu.Lock()
+	defer p.shares.mu.Unlock()
+	return p.shares.redo[id]
 }

@@ -1,10 +1,12 @@
 package processor_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,6 +19,7 @@ import (
 
 	"precis/api"
 	"precis/internal/broker"
+	"precis/internal/config"
 	"precis/internal/parked"
 	"precis/internal/processor"
 	"precis/internal/race"
@@ -37,16 +40,12 @@ func TestCrashSchedulesOfParkedThreads(t *testing.T) {
 // A processor without a store begins from snapshots that have parked threads, and goes on with them.
 func TestBeginsFromSnapshotsOfParkedThreads(t *testing.T) {
 	t.Parallel()
-	f := newFlock(t, 21)
-	processor.ParkAtOnce(f.config)
-	f.config.Cluster.Standbys, f.config.Cluster.Snapshots, f.bulkFrom = 0, time.Millisecond, 10
-	load := newLoad(f.rng)
-	load.threads = 12
+	f, load := parkingFlock(t, 21, 0)
 	first := f.join()
 	load.publish(t, f.broker.Conn(), 400)
 	f.settleAll()
-	until(t, "no threads are parked", func() bool { parked, back := first.Parked(); return parked-back > 8 })
-	f.snapshotsOf(func() float64 { return valueOf(t, first.Processor, "precis_snapshots_total", "made") })
+	until(t, "no threads are parked", func() bool { parked, back := first.Parked(); return parked-back > 4 })
+	f.snapshotsOf()
 	f.end(first, true)
 	f.disks = nil
 	second := f.join()
@@ -61,36 +60,56 @@ func TestBeginsFromSnapshotsOfParkedThreads(t *testing.T) {
 	f.end(second, false)
 }
 
-// snapshotsOf waits until the partitions have made snapshots of what is there. One is made where there are events: those of other threads leave the
+// snapshotsOf waits until each partition has a snapshot of what is there. One is made where there are events: those of other threads leave the
 // parked ones alone.
-func (f *flock) snapshotsOf(made func() float64) {
+func (f *flock) snapshotsOf() {
 	f.t.Helper()
-	enough, n := made()+2*float64(f.config.Partitions), 0 // one of each may have begun before
+	begin := make([]uint64, f.config.Partitions+1)
+	for id := range begin {
+		for _, m := range f.live {
+			at, err := m.Stands(id)
+			if err != nil {
+				f.t.Fatal(err)
+			}
+			begin[id] = max(begin[id], at)
+		}
+	}
+	n, last := 0, time.Time{}
 	until(f.t, "there are no snapshots", func() bool {
-		n++
-		put(f.t, f.broker.Conn(), fmt.Sprint("thread.message.beside", n), `{"message_id":"m1","role":"user","content":"Look at the harbour."}`)
-		return made() >= enough
+		if time.Since(last) > 20*time.Millisecond {
+			n, last = n+1, time.Now()
+			put(f.t, f.broker.Conn(), fmt.Sprint("thread.message.beside", n%12), fmt.Sprintf(`{"message_id":"m%d","role":"user","content":"Look at the harbour."}`, n))
+		}
+		for id, at := range begin {
+			if !slices.ContainsFunc(f.live, func(m *sharer) bool { return m.SnapshotAt(id) >= max(at, 1) }) {
+				return false
+			}
+		}
+		return true
 	})
 	f.settleAll()
+}
+
+// parkingFlock is a cluster whose processors park every thread, and make snapshots all the time. Their clocks agree: by one that is behind, a thread is idle later.
+func parkingFlock(t *testing.T, seed uint64, standbys int) (*flock, *load) {
+	f := newFlock(t, seed)
+	processor.ParkAtOnce(f.config)
+	f.config.Cluster.Standbys, f.config.Cluster.Snapshots, f.bulkFrom, f.skew = standbys, time.Millisecond, 10, new(time.Duration)
+	load := newLoad(f.rng)
+	load.threads = 12
+	return f, load
 }
 
 // Two processors whose stores and snapshots name objects that are gone make the partitions again from the log, and go on.
 func TestLostRowsInCluster(t *testing.T) {
 	t.Parallel()
-	f := newFlock(t, 22)
-	processor.ParkAtOnce(f.config)
-	f.config.Cluster.Standbys, f.config.Cluster.Snapshots, f.bulkFrom = 1, time.Millisecond, 10
-	load := newLoad(f.rng)
-	load.threads = 12
+	f, load := parkingFlock(t, 22, 1)
 	first, second := f.join(), f.join()
 	load.publish(t, f.broker.Conn(), 400)
 	f.settleAll()
 	parkedBy := func(m *sharer) float64 { return valueOf(t, m.Processor, "precis_parked_threads", "") }
-	until(t, "no threads are parked", func() bool { return parkedBy(first)+parkedBy(second) > 8 })
-	made := func() float64 {
-		return valueOf(t, first.Processor, "precis_snapshots_total", "made") + valueOf(t, second.Processor, "precis_snapshots_total", "made")
-	}
-	f.snapshotsOf(made)
+	until(t, "no threads are parked", func() bool { return parkedBy(first)+parkedBy(second) > 4 })
+	f.snapshotsOf()
 	stream, err := f.broker.JetStream().Stream(within(t), parked.Stream)
 	if err == nil {
 		err = stream.Purge(within(t))
@@ -98,27 +117,107 @@ func TestLostRowsInCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	load.publish(t, f.broker.Conn(), 100)
-	f.settleAll()
-	lost := func(m *sharer) float64 { return valueOf(t, m.Processor, "precis_parking_total", "lost") }
-	if lost(first)+lost(second) == 0 {
-		t.Error("nothing was lost")
+	lost := func() float64 {
+		return valueOf(t, first.Processor, "precis_parking_total", "lost") + valueOf(t, second.Processor, "precis_parking_total", "lost")
 	}
+	until(t, "nothing is lost", func() bool {
+		load.publish(t, f.broker.Conn(), 20)
+		f.settleAll()
+		return lost() > 0
+	})
+	f.settleAll()
+	until(t, "partitions stay marked", func() bool {
+		for _, m := range f.live {
+			for _, id := range m.Owned() {
+				if mark, err := m.Lost(id); err != nil || mark.Set || m.MadeAgain(id) {
+					return false
+				}
+			}
+		}
+		return true
+	})
 	f.exact()
 	f.end(first, false)
+	f.end(second, false)
+}
+
+// A store whose partitions are marked makes them from the log, whatever happened to the process that marked them: a snapshot may name what is lost.
+func TestBeginsFromNoSnapshotOfMarkedPartitions(t *testing.T) {
+	t.Parallel()
+	f, load := parkingFlock(t, 23, 0)
+	first := f.join()
+	load.publish(t, f.broker.Conn(), 400)
+	f.settleAll()
+	until(t, "no threads are parked", func() bool { parked, back := first.Parked(); return parked-back > 4 })
+	f.snapshotsOf()
+	f.end(first, false)
+	f.disks = nil
+	store, err := state.Open(processor.StoreDir(f.config.DataDir), state.Options{FS: first.fs, Logger: logger(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id := range f.config.Partitions + 1 {
+		err = errors.Join(err, store.MarkLost(id, "gone"))
+	}
+	for id := range f.config.Partitions { // half of them are dropped, and the process ends before they are made
+		if id%2 == 0 {
+			err = errors.Join(err, store.Drop(id))
+		}
+	}
+	if err = errors.Join(err, store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	f.disk = first.fs
+	second := f.join()
+	f.settleAll()
+	if n := valueOf(t, second.Processor, "precis_snapshots_total", "used"); n > 0 {
+		t.Errorf("%v partitions begin from a snapshot", n)
+	}
+	until(t, "partitions stay marked", func() bool {
+		for id := range f.config.Partitions + 1 {
+			if mark, err := second.Lost(id); err != nil || mark.Set {
+				return false
+			}
+		}
+		return true
+	})
+	f.exact()
+	f.end(second, false)
+}
+
+// A snapshot that another processor has made in the future, by its clock, does not keep its successor from making one.
+func TestSnapshotFromTheFuture(t *testing.T) {
+	t.Parallel()
+	f, load := parkingFlock(t, 24, 0)
+	ahead := time.Hour
+	f.skew = &ahead
+	first := f.join()
+	load.publish(t, f.broker.Conn(), 200)
+	f.settleAll()
+	f.snapshotsOf()
+	f.end(first, false)
+	f.disks, f.skew = nil, new(time.Duration)
+	second := f.join()
+	f.settleAll()
+	f.snapshotsOf()
 	f.end(second, false)
 }
 
 // parkedScene is a processor with one parked thread, which has one message.
 type parkedScene struct {
 	*scene
-	t   *testing.T
-	svc *service.Service
+	t    *testing.T
+	svc  *service.Service
+	name string // of the thread; empty: p
 }
 
 func newParkedScene(t *testing.T) *parkedScene {
 	t.Helper()
-	c := settings(t)
+	return newParkedSceneWith(t, settings(t))
+}
+
+func newParkedSceneWith(t *testing.T, c *config.Config) *parkedScene {
+	t.Helper()
 	processor.ParkAtOnce(c)
 	s := &parkedScene{scene: stage(t, c), t: t}
 	s.publish("thread.message.p", `{"message_id":"m1","role":"user","content":"Look at the harbour."}`)
@@ -132,7 +231,8 @@ func newParkedScene(t *testing.T) *parkedScene {
 }
 
 func (s *parkedScene) parked() bool {
-	stub, err := s.View(s.partition("p")).Parked("p")
+	name := cmp.Or(s.name, "p")
+	stub, err := s.View(s.partition(name)).Parked(name)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -293,16 +393,145 @@ func TestParkedRowsAreLost(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), `parked thread "p"`) || !errors.Is(err, state.ErrLost) || errors.Is(err, state.ErrDamaged) {
 				t.Errorf("it ends with %v", err)
 			}
+			if mark, err := s.Lost(id); err != nil || mark.Object != stub.Object {
+				t.Errorf("marked %+v: %v", mark, err)
+			}
 			if err := s.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			s.open()
 			s.settled()
+			if mark, err := s.Lost(id); err != nil || mark.Set {
+				t.Errorf("still marked %+v: %v", mark, err)
+			}
 			if h, err := s.View(s.partition("p")).Header("p"); err != nil || h.Messages != 2 {
 				t.Errorf("%+v: %v", h, err)
 			}
 			s.finish()
 		})
+	}
+}
+
+// takeOne deletes the object of the thread, and returns what brings it back.
+func (s *parkedScene) takeOne() (back func()) {
+	s.t.Helper()
+	js := s.schedule.broker.JetStream()
+	stub, err := s.View(s.partition("p")).Parked("p")
+	if err != nil || stub == nil {
+		s.t.Fatal(stub, err)
+	}
+	subject := fmt.Sprintf("precis.parked.%d.%s.0", s.partition("p"), stub.Object)
+	m, err := broker.NewLogReader(js, parked.Stream).Last(within(s.t), subject)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	stream, err := js.Stream(within(s.t), parked.Stream)
+	if err == nil {
+		err = stream.Purge(within(s.t), jetstream.WithPurgeSubject(subject))
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return func() {
+		s.t.Helper()
+		if _, err := js.PublishMsg(within(s.t), &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// reopened ends the processor, takes the thread's object away, and begins again without anything in memory.
+func (s *parkedScene) reopened() (back func()) {
+	s.t.Helper()
+	back = s.takeOne()
+	s.end()
+	if err := s.svc.Stop(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.config.Parking.After = 0
+	s.open()
+	return back
+}
+
+// Rows that are missing for a while, however often they are looked for, are not lost.
+func TestRowsThatAreMissingForAWhile(t *testing.T) {
+	t.Parallel()
+	s := newParkedScene(t)
+	s.confirms = time.Hour
+	back := s.reopened()
+	defer s.finish()
+	put(t, s.schedule.broker.Conn(), "thread.message.p", `{"message_id":"m2","role":"user","content":"And at the sea."}`)
+	until(t, "they are not looked for again", func() bool { return valueOf(t, s.Processor, "precis_parking_total", "unread") > 2 })
+	if n := valueOf(t, s.Processor, "precis_parking_total", "lost"); n > 0 {
+		t.Errorf("%v lost", n)
+	}
+	back()
+	s.settled()
+	if rows, err := s.View(s.partition("p")).Messages("p", 1, 3); err != nil || len(rows) != 2 {
+		t.Errorf("%d messages: %v", len(rows), err)
+	}
+}
+
+// A processor that is alone drops nothing that the log may not be able to make again: it ends, says so, and goes on when the object is back.
+func TestLostRowsThatTheLogMayLack(t *testing.T) {
+	t.Parallel()
+	c := settings(t)
+	c.Retention.Events = 720 * time.Hour
+	s := newParkedSceneWith(t, c)
+	back := s.reopened()
+	put(t, s.schedule.broker.Conn(), "thread.message.p", `{"message_id":"m2","role":"user","content":"And at the sea."}`)
+	select {
+	case err := <-s.done:
+		if !errors.Is(err, processor.ErrNotInLog) || !errors.Is(err, state.ErrLost) {
+			t.Errorf("it ends with %v", err)
+		}
+	case <-within(t).Done():
+		t.Fatal("the processor goes on")
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	options := processor.Options{Config: s.config, Logger: logger(t), Broker: s.schedule.broker, FS: s.fs, Now: s.clock.now, Tend: time.Hour}
+	if p, err := processor.Open(t.Context(), options); !errors.Is(err, processor.ErrNotInLog) {
+		t.Errorf("a start: %v, %v", p, err)
+	}
+	back()
+	s.open()
+	defer s.finish()
+	s.settled()
+	if rows, err := s.View(s.partition("p")).Messages("p", 1, 3); err != nil || len(rows) != 2 {
+		t.Errorf("%d messages: %v", len(rows), err)
+	}
+	if n := valueOf(t, s.Processor, "precis_parking_total", "back"); n != 1 {
+		t.Errorf("%v threads came back: the store is another one", n)
+	}
+}
+
+// An empty stream is not made in the place of one that has the rows of parked threads.
+func TestParkedStreamIsNotMadeAnew(t *testing.T) {
+	t.Parallel()
+	s := newParkedScene(t)
+	s.end()
+	if err := s.svc.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	back := s.takeAway()
+	s.open() // it is to park threads
+	put(t, s.schedule.broker.Conn(), "thread.message.p", `{"message_id":"m2","role":"user","content":"And at the sea."}`)
+	until(t, "the event does not wait", func() bool { return valueOf(t, s.Processor, "precis_parking_total", "unread") > 1 })
+	if _, err := s.schedule.broker.JetStream().Stream(within(t), parked.Stream); !errors.Is(err, jetstream.ErrStreamNotFound) {
+		t.Errorf("there is a stream: %v", err)
+	}
+	if n := valueOf(t, s.Processor, "precis_parking_total", "lost"); n > 0 {
+		t.Errorf("%v lost", n)
+	}
+	s.end()
+	back()
+	s.open()
+	defer s.finish()
+	s.settled()
+	if rows, err := s.View(s.partition("p")).Messages("p", 1, 3); err != nil || len(rows) != 2 {
+		t.Errorf("%d messages: %v", len(rows), err)
 	}
 }
 
@@ -526,6 +755,12 @@ func TestObjectsThatCantBeDeleted(t *testing.T) {
 	s.clock.forward(15 * 24 * time.Hour)
 	until(t, "it is deleted", func() bool { return valueOf(t, s.Processor, "precis_parking_total", "failed") > 0 })
 	before := valueOf(t, s.Processor, "precis_parking_total", "failed")
+	other := &parkedScene{scene: s.scene, t: t, name: "q"}
+	const said = `{"message_id":"m1","role":"user","content":"Look at the harbour."}`
+	for s.publish("thread.message."+other.name, said); s.partition(other.name) != s.partition("p"); s.publish("thread.message."+other.name, said) {
+		other.name += "q"
+	}
+	until(t, "another thread of the partition is not parked", func() bool { s.clock.forward(10 * time.Minute); return other.parked() })
 	s.publish("thread.message.p", `{"message_id":"n3","role":"user","content":"And at the sea."}`)
 	until(t, "the next one is not noted", func() bool { s.clock.forward(10 * time.Minute); return noted() == 2 }) // which it rests for
 	if n := valueOf(t, s.Processor, "precis_parking_total", "deleted"); n > 0 || before == 0 {

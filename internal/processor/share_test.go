@@ -66,11 +66,13 @@ type flock struct {
 	*schedule
 	live  []*sharer
 	disks []*vfs.MemFS // of those that have ended
+	disk  *vfs.MemFS   // of the next one; nil: any
 	next  int
 	lease time.Duration
 
-	bulkFrom uint64 // 0: another one for each processor
-	pages    string // where the next one that answers has its pages; empty: nowhere
+	skew     *time.Duration // of the next one's clock; nil: another one for each
+	bulkFrom uint64         // 0: another one for each processor
+	pages    string         // where the next one that answers has its pages; empty: nowhere
 }
 
 func newFlock(t *testing.T, seed uint64) *flock {
@@ -102,7 +104,9 @@ func (d decisions) Write(line []byte) (int, error) {
 func (f *flock) join() *sharer {
 	f.next++
 	m := &sharer{name: fmt.Sprint("member", f.next), fs: vfs.NewCrashableMem(), folded: &tally{of: map[int]int{}}, ran: make(chan error, 1)}
-	if len(f.disks) > 0 && f.rng.IntN(3) > 0 {
+	if f.disk != nil {
+		m.fs, f.disk = f.disk, nil
+	} else if len(f.disks) > 0 && f.rng.IntN(3) > 0 {
 		at := f.rng.IntN(len(f.disks))
 		m.fs = f.disks[at]
 		f.disks = slices.Delete(f.disks, at, at+1)
@@ -111,6 +115,9 @@ func (f *flock) join() *sharer {
 	m.crash = &crasher{left: 1 << 30, fs: m.fs, rng: rand.New(rand.NewPCG(f.rng.Uint64(), 0))}
 	c := *f.config
 	wrong := time.Duration(f.rng.IntN(21)-10) * time.Second // its clock, which nothing between processors may depend on
+	if f.skew != nil {
+		wrong = *f.skew
+	}
 	var err error
 	m.Processor, err = processor.Open(f.t.Context(), processor.Options{
 		Config: &c, Logger: followLogger(f.t).With().Str("member", m.name).Logger(), FS: m.fs,

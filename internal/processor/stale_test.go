@@ -64,8 +64,9 @@ func (c *clockAhead) forward(d time.Duration) {
 
 // scene is a processor that a test changes the circumstances of.
 type scene struct {
-	settles time.Duration                 // of parked threads
-	reads   func(content.Log) content.Log // nil: nothing stands between
+	settles  time.Duration                 // of parked threads
+	confirms time.Duration                 // of their loss
+	reads    func(content.Log) content.Log // nil: nothing stands between
 	*schedule
 	*running
 	clock   *clockAhead
@@ -99,7 +100,7 @@ func (s *scene) finish() {
 
 func (s *scene) open() {
 	s.running = start(s.schedule.t, processor.Options{
-		Config: s.config, Logger: logger(s.schedule.t), Broker: s.schedule.broker, FS: s.fs, Now: s.clock.now, Tend: time.Hour, SweepPause: 1, Reads: s.reads, Version: s.version, ParkSettles: s.settles,
+		Config: s.config, Logger: logger(s.schedule.t), Broker: s.schedule.broker, FS: s.fs, Now: s.clock.now, Tend: time.Hour, SweepPause: 1, Reads: s.reads, Version: s.version, ParkSettles: s.settles, ParkConfirms: s.confirms,
 	})
 	select {
 	case <-s.Ready():
