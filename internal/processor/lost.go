@@ -169,11 +169,11 @@ func (p *Processor) madeFromLog(id int) {
 
 // lostAlone is what a processor that is alone ends with if rows are lost: its next start makes the partition again, if the log has everything.
 func (p *Processor) lostAlone(at streams, err error) error {
-	if at.events.MaxAge == 0 && at.events.First <= 1 {
+	if at.events.MaxAge == 0 && at.events.First <= 1 && at.events.Holes() == 0 {
 		return err
 	}
-	return fmt.Errorf("%w; %w, since EVENTS begins at %d and keeps events for %s: restore %s and start again; or move the store (state in the data directory) away and start: all partitions are made from what the log has, "+
-		"and lack what is gone from it of every thread", err, ErrNotInLog, at.events.First, kept(at.events.MaxAge), parked.Stream)
+	return fmt.Errorf("%w; %w, since EVENTS begins at %d, has %d holes and keeps events for %s: restore %s and start again; or move the store (state in the data directory) away and start: all partitions are made from what the log has, "+
+		"and lack what is gone from it of every thread", err, ErrNotInLog, at.events.First, at.events.Holes(), kept(at.events.MaxAge), parked.Stream)
 }
 
 func kept(age time.Duration) string {

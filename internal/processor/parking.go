@@ -138,6 +138,9 @@ func (s shelved) Get(ctx context.Context, partition int, object string) ([]byte,
 
 func (m *metrics) makeParking() {
 	m.parking = m.counters("precis_parking_total", "Threads parked, back, not parked since they had changed (changed), or since the server had lost its copy (unsettled), failed; reads of parked rows that failed (unread), and found what is missing or is not what was put there (lost); objects deleted.", "outcome")
+	for _, outcome := range []string{"parked", "back", "changed", "unsettled", "failed", "unread", "lost", "deleted"} {
+		m.parking.WithLabelValues(outcome)
+	}
 	m.parkedReads = m.histogram("precis_parked_read_seconds", "Time until the rows of a parked thread were read.", 0.0001, 16)
 	m.parked = m.gauges("precis_parked_threads", "Parked threads of a partition, as of the last pass over its threads.", "partition")
 	m.parkedBytes = m.gauges("precis_parked_bytes", "Size of their objects.", "partition")
