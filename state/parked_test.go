@@ -765,10 +765,13 @@ func TestEndOfWaitForObject(t *testing.T) {
 		t.Errorf("after %s: %v", time.Since(began), err)
 	}
 	began = time.Now()
+	end = make(chan struct{})
+	deadline := make(chan time.Time, 1)
+	go func() { deadline <- <-slow.asked; close(end) }()
 	if _, err := s.fetch(3, "t1", Parked{Stored: 5 << 20}, &stops{end: end}); !errors.Is(err, ErrParked) {
 		t.Error(err)
 	}
-	if left := (<-slow.asked).Sub(began); left < 7*time.Second || left > 8*time.Second {
+	if left := (<-deadline).Sub(began); left < 7*time.Second || left > 8*time.Second {
 		t.Errorf("%s for 5 MiB", left)
 	}
 	_ = p.Close()

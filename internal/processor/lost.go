@@ -55,6 +55,23 @@ func (l *losses) note(of lossOf, now time.Time) (first time.Time, again bool) {
 	return at.first, again
 }
 
+// found forgets what another read has found where it was put.
+func (l *losses) found(of lossOf, data []byte) {
+	l.mu.Lock()
+	_, noted := l.of[of]
+	l.mu.Unlock()
+	if noted && isObject(data, of.object) {
+		l.forget(of)
+	}
+}
+
+// isObject reports whether data is what an object is named after.
+func isObject(data []byte, object string) bool {
+	sum := state.NewObjectSum()
+	sum.Write(data)
+	return sum.Object() == object
+}
+
 func (l *losses) forget(of lossOf) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -143,8 +160,8 @@ func (p *Processor) lostInCluster(id int, err error) {
 		log = log.Dur("retention", config.Retention).Bool("incomplete", true)
 	}
 	log.Msg("rows of a parked thread are lost: its partition is made again from the log when it is opened the next time; what retention has removed from the log of any of its threads stays lost")
-	if p.snapshots.bucket == nil || !p.shares.begin() {
-		return
+	if p.snapshots.bucket == nil || part == nil || !part.current.Load() || !p.shares.begin() {
+		return // rows of who was away may name what the owner has deleted in order: its snapshots are good
 	}
 	go func() {
 		defer p.shares.working.Done()
@@ -169,7 +186,7 @@ func (p *Processor) madeFromLog(id int) {
 
 // lostAlone is what a processor that is alone ends with if rows are lost: its next start makes the partition again, if the log has everything.
 func (p *Processor) lostAlone(at streams, err error) error {
-	if at.events.MaxAge == 0 && at.events.First <= 1 && at.events.Holes() == 0 {
+	if at.events.MaxAge == 0 && at.events.First <= 1 && at.events.Holes() == 0 && at.summaries.Holes() == 0 {
 		return err
 	}
 	return fmt.Errorf("%w; %w, since EVENTS begins at %d, has %d holes and keeps events for %s: restore %s and start again; or move the store (state in the data directory) away and start: all partitions are made from what the log has, "+
@@ -183,58 +200,96 @@ func kept(age time.Duration) string {
 	return age.String()
 }
 
-// openAlone opens all partitions of a processor that is alone; those whose parked rows are lost are made again.
+// openAlone opens all partitions of a processor that is alone, after those whose parked rows are lost are dropped.
 func (p *Processor) openAlone(ctx context.Context, at streams) ([]*partition, error) {
-	if err := p.dropLost(ctx, at); err != nil {
-		return nil, err
-	}
-	parts, err := p.openAll(ctx, p.all(), at)
-	if errors.Is(err, state.ErrParked) && p.losses.some() { // a second look confirms it
-		if err := pause(ctx, p.opts.ParkConfirms); err != nil {
-			return nil, err
-		}
-		parts, err = p.openAll(ctx, p.all(), at)
-	}
-	if errors.Is(err, state.ErrLost) {
-		if err := p.dropLost(ctx, at); err != nil {
-			return nil, err
-		}
-		return p.openAll(ctx, p.all(), at)
-	}
-	return parts, err
-}
-
-// dropLost drops the rows of the partitions whose parked rows are lost, which nothing may have open. One whose object is back is as it was.
-func (p *Processor) dropLost(ctx context.Context, at streams) error {
-	for _, id := range p.all() {
-		mark, err := p.store.Lost(id)
-		if err == nil && mark.Object != "" {
-			err = p.dropUnless(ctx, at, id, mark.Object)
-		}
+	for waited := false; ; {
+		dropped, err := p.dropLost(ctx, at)
 		if err != nil {
-			return err
+			return nil, err
+		}
+		parts, err := p.openAll(ctx, p.all(), at)
+		switch {
+		case errors.Is(err, state.ErrParked) && p.losses.some() && !waited: // a second look confirms it
+			if err := pause(ctx, p.opts.ParkConfirms); err != nil {
+				return nil, err
+			}
+			waited = true
+		case errors.Is(err, state.ErrLost) && !dropped && !errors.Is(p.lostAlone(at, err), ErrNotInLog):
+		case errors.Is(err, state.ErrLost):
+			return nil, p.lostAlone(at, err)
+		default:
+			return parts, err
 		}
 	}
-	return nil
 }
 
-func (p *Processor) dropUnless(ctx context.Context, at streams, id int, object string) error {
+// dropLost drops the rows of all partitions, which nothing may have open, if parked rows of one are lost and the log has everything: what the lost one's forks begin with
+// may be handed over by others again only from the beginning. Where the log lacks something, nothing is dropped: who needs the rows finds that out.
+func (p *Processor) dropLost(ctx context.Context, at streams) (dropped bool, err error) {
+	var lost, rest []int
+	for _, id := range p.all() {
+		is, err := p.isLost(ctx, id)
+		if err != nil {
+			return false, err
+		}
+		if is {
+			lost = append(lost, id)
+		} else {
+			rest = append(rest, id)
+		}
+	}
+	if len(lost) == 0 {
+		return false, nil
+	}
+	if err := p.lostAlone(at, state.ErrLost); errors.Is(err, ErrNotInLog) {
+		p.log.Error().Err(err).Ints("partitions", lost).Msg("what needs the rows of a parked thread that are lost will end the processor")
+		return false, nil
+	}
+	p.log.Warn().Ints("partitions", lost).Msg("rows of parked threads are lost: all partitions are made again from the log")
+	for _, id := range append(rest, lost...) { // those with a mark last: an end in between is found again
+		if err := p.dropRows(id); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// isLost reports whether a partition is marked, and rightly. The mark goes if its object is back, or nothing names it any more.
+func (p *Processor) isLost(ctx context.Context, id int) (bool, error) {
+	if lost, err := p.isNamed(id); err != nil || !lost {
+		return false, err
+	}
+	mark, err := p.store.Lost(id)
+	if err != nil {
+		return false, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, snapshotGet)
 	defer cancel()
-	data, err := p.shelf.Get(ctx, id, object)
-	sum := state.NewObjectSum()
-	sum.Write(data)
+	data, err := p.shelf.Get(ctx, id, mark.Object)
 	switch {
-	case err == nil && sum.Object() == object:
+	case err == nil && isObject(data, mark.Object):
 		p.log.Info().Int("partition", id).Msg("rows of a parked thread that were lost are back")
-		return p.store.ClearLost(id)
-	case err != nil && !errors.Is(err, state.ErrNoObject):
-		return err
+		return false, p.store.ClearLost(id)
+	case err != nil && !errors.Is(err, state.ErrNoObject): // it can't be told now
+		p.log.Warn().Err(err).Int("partition", id).Msg("rows of a parked thread that were lost are looked for at the next start again")
+		return false, nil
 	}
-	lost := fmt.Errorf("%w: object %s of partition %d is not in %s as it was put there", state.ErrLost, object, id, parked.Stream)
-	if err := p.lostAlone(at, lost); errors.Is(err, ErrNotInLog) {
-		return err
+	return true, nil
+}
+
+// isNamed reports whether a partition is marked, and a parked thread of it names what is lost. If none does any more, the mark goes.
+func (p *Processor) isNamed(id int) (bool, error) {
+	mark, err := p.store.Lost(id)
+	if err != nil || mark.Object == "" {
+		return false, err
 	}
-	p.log.Warn().Err(lost).Int("partition", id).Msg("the partition is made again from the log")
-	return p.dropRows(id)
+	named := false
+	err = p.store.View(id).ParkedThreads(func(_ string, k state.Parked) (bool, error) {
+		named = k.Object == mark.Object
+		return !named, nil
+	})
+	if err != nil || named {
+		return named, err
+	}
+	return false, p.store.ClearLost(id)
 }

@@ -91,11 +91,11 @@ func (p *Processor) openParking(ctx context.Context, replicas int) {
 	defer cancel()
 	replicas = max(replicas, 1)
 	made := replicas
-	if p.store.Format() != state.Format() { // rows of parked threads are in a stream that was there
+	if p.opts.CheckOnly || p.store.Format() != state.Format() { // rows of parked threads are in a stream that was there
 		made = 0
 	}
 	has, err := p.shelf.Provision(ctx, made)
-	if errors.Is(err, parked.ErrNoStream) {
+	if errors.Is(err, parked.ErrNoStream) && p.store.Format() != state.Format() {
 		p.parking.after = 0
 		p.log.Error().Msgf("stream %s is gone, and the store has threads whose rows are there: an empty one is not made in its place, and what needs the rows waits. Restore %s, or stop the processor and move state in the data directory away: it is made again from the log", parked.Stream, parked.Stream)
 		return
@@ -132,6 +132,7 @@ func (s shelved) Get(ctx context.Context, partition int, object string) ([]byte,
 		s.log.Error().Err(err).Int("partition", partition).Str("object", object).Msg("rows of a parked thread can't be read: what needs them waits, or fails")
 		return nil, err
 	}
+	s.p.losses.found(lossOf{partition, object}, data)
 	s.p.metrics.parkedReads.Observe(time.Since(began).Seconds())
 	return data, nil
 }
@@ -170,8 +171,11 @@ func (p *Processor) keepParking(ctx context.Context) {
 				continue
 			}
 			err := p.parkSome(ctx, k)
-			if ctx.Err() != nil || errors.Is(err, errEnding) {
+			if ctx.Err() != nil {
 				return
+			}
+			if errors.Is(err, errEnding) || errors.Is(err, errNotOwn) { // the partition has left
+				continue
 			}
 			k.ended(err, p.opts.Now())
 			if err != nil {

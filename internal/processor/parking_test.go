@@ -159,10 +159,8 @@ func TestBeginsFromNoSnapshotOfMarkedPartitions(t *testing.T) {
 	for id := range f.config.Partitions + 1 {
 		err = errors.Join(err, store.MarkLost(id, "gone"))
 	}
-	for id := range f.config.Partitions { // half of them are dropped, and the process ends before they are made
-		if id%2 == 0 {
-			err = errors.Join(err, store.Drop(id))
-		}
+	for id := range f.config.Partitions + 1 { // they are dropped, and the process ends before they are made
+		err = errors.Join(err, store.Drop(id))
 	}
 	if err = errors.Join(err, store.Close()); err != nil {
 		t.Fatal(err)
@@ -190,7 +188,7 @@ func TestSnapshotFromTheFuture(t *testing.T) {
 	t.Parallel()
 	f, load := parkingFlock(t, 24, 0)
 	ahead := time.Hour
-	f.skew = &ahead
+	f.skew = &ahead // of the first one's clock
 	first := f.join()
 	load.publish(t, f.broker.Conn(), 200)
 	f.settleAll()
@@ -199,7 +197,11 @@ func TestSnapshotFromTheFuture(t *testing.T) {
 	f.disks, f.skew = nil, new(time.Duration)
 	second := f.join()
 	f.settleAll()
-	f.snapshotsOf()
+	until(t, "its successor makes no snapshot", func() bool {
+		load.publish(t, f.broker.Conn(), 20)
+		f.settleAll()
+		return valueOf(t, second.Processor, "precis_snapshots_total", "made") > 0
+	})
 	f.end(second, false)
 }
 
@@ -491,9 +493,17 @@ func TestLostRowsThatTheLogMayLack(t *testing.T) {
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	options := processor.Options{Config: s.config, Logger: logger(t), Broker: s.schedule.broker, FS: s.fs, Now: s.clock.now, Tend: time.Hour}
-	if p, err := processor.Open(t.Context(), options); !errors.Is(err, processor.ErrNotInLog) {
-		t.Errorf("a start: %v, %v", p, err)
+	again := start(t, processor.Options{Config: s.config, Logger: logger(t), Broker: s.schedule.broker, FS: s.fs, Now: s.clock.now, Tend: time.Hour})
+	select {
+	case err := <-again.done:
+		if !errors.Is(err, processor.ErrNotInLog) {
+			t.Errorf("a start ends with %v", err)
+		}
+	case <-within(t).Done():
+		t.Fatal("a start goes on")
+	}
+	if err := again.Close(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	back()
 	s.open()
@@ -504,6 +514,9 @@ func TestLostRowsThatTheLogMayLack(t *testing.T) {
 	}
 	if n := valueOf(t, s.Processor, "precis_parking_total", "back"); n != 1 {
 		t.Errorf("%v threads came back: the store is another one", n)
+	}
+	if mark, err := s.Lost(s.partition("p")); err != nil || mark.Set {
+		t.Errorf("still marked %+v: %v", mark, err)
 	}
 }
 

@@ -241,9 +241,10 @@ func (p *Processor) dropAgain(id int) error {
 	p.shares.mu.Lock()
 	again := p.shares.redo[id]
 	p.shares.mu.Unlock()
-	mark, err := p.store.Lost(id)
-	if err != nil || !again && mark.Object == "" {
-		return err
+	if !again {
+		if lost, err := p.isNamed(id); err != nil || !lost {
+			return err
+		}
 	}
 	if err := p.dropRows(id); err != nil {
 		return err
