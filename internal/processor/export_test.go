@@ -178,3 +178,18 @@ func (p *Processor) MadeAgain(id int) bool {
 	defer p.shares.mu.Unlock()
 	return p.shares.redo[id]
 }
+
+// MakeAgain has an own partition be made again from the log.
+func (p *Processor) MakeAgain(id int) { p.again(p.part(id)) }
+
+// FollowAgain has a partition that is followed be made again from the log.
+func (p *Processor) FollowAgain(id int) {
+	p.markAgain(id)
+	p.shares.follower.Yield([]int{id})()
+}
+
+// Near reports whether a partition that is followed is as far as its owner has reported.
+func (p *Processor) Near(id int) bool { return slices.Contains(p.shares.follower.Near(), id) }
+
+// Together has one member of the cluster have all partitions.
+func (p *Processor) Together(ctx context.Context) error { return p.shares.member.Together(ctx) }

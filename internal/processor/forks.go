@@ -114,12 +114,15 @@ func (p *Processor) taken(h state.Handed) bool {
 	return h.To >= p.total() || to != nil && to.position.now() >= h.Seq
 }
 
-// handOver makes what was handed over to a fork durable: its partition waits.
+// handOver makes what was handed over to a fork durable: its partition waits. One that has it already takes it off the list with a later batch: dropHanded finds what is committed.
 func (p *partition) handOver(d fold.Delivery) error {
+	if err := p.flush(p.here()); err != nil {
+		return err
+	}
 	head, _, _ := strings.Cut(d.Raw.Subject, ".")
 	to := recovery.PartitionOf(head, 1<<16)
 	p.handedOver = append(p.handedOver, state.Handed{Seq: d.Seq, To: to})
-	return p.flush(p.here())
+	return nil
 }
 
 // dropHanded removes, with the open batch, what forks have taken.
