@@ -3,17 +3,31 @@ package state
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 )
 
 // Lost marks a partition whose store names rows of a parked thread that are lost: its rows are dropped before anything opens it again, and made from the
-// log. A snapshot of it may name the same object, so that it begins from none until it is where the log ends. The mark is a row of the store, beside its format: a
-// process that ends meanwhile does not forget it.
+// log, or from a snapshot that does not name the same object. The mark is a row of the store, beside its format: a process that ends meanwhile does not forget it. It stands until the
+// partition is where the log ends.
 type Lost struct {
 	Set    bool
-	Object string // that is lost; empty: the rows are dropped, and are being made again
+	Object string   // that is lost; empty: the rows are dropped, and are being made again
+	Gone   []string // objects for whose sake rows were dropped: no table that names one takes their place
 }
+
+// mostGone bounds Gone, with the latest ones: more would be lost than two snapshots name between them.
+const mostGone = 1000
+
+// markOf reads the row of a mark.
+func markOf(value []byte) Lost {
+	all := strings.Split(string(value), "\n")
+	return Lost{Set: true, Object: all[0], Gone: all[1:]}
+}
+
+func (m Lost) row() []byte { return []byte(strings.Join(append([]string{m.Object}, m.Gone...), "\n")) }
 
 // kindLost is of the store's own rows; the partition's number follows.
 const kindLost = 'L'
@@ -32,7 +46,7 @@ func (s *Store) Lost(partition int) (mark Lost, err error) {
 	if err != nil {
 		return Lost{}, fmt.Errorf("read mark of partition %d: %w", partition, readError(err))
 	}
-	return Lost{Set: true, Object: string(value)}, closer.Close()
+	return markOf(value), closer.Close()
 }
 
 // MarkLost marks a partition, unless its rows are to be dropped already.
@@ -41,7 +55,8 @@ func (s *Store) MarkLost(partition int, object string) error {
 	if err != nil || mark.Object != "" {
 		return err
 	}
-	if err := s.db.Set(lostKey(partition), []byte(object), s.durably()); err != nil {
+	mark.Object = object
+	if err := s.db.Set(lostKey(partition), mark.row(), s.durably()); err != nil {
 		return fmt.Errorf("mark partition %d: %w", partition, err)
 	}
 	return nil
@@ -59,9 +74,11 @@ func (s *Store) ClearLost(partition int) error {
 }
 
 // dropLost removes the rows of a partition, and notes in its mark that they are.
-func (s *Store) dropLost(partition int, from key) error {
+func (s *Store) dropLost(partition int, from key, mark Lost) error {
+	gone := append(slices.Clone(mark.Gone), mark.Object)
+	mark = Lost{Gone: gone[max(0, len(gone)-mostGone):]}
 	b := s.db.NewBatch()
-	err := errors.Join(b.DeleteRange(from, from.end(), nil), b.Set(lostKey(partition), nil, nil))
+	err := errors.Join(b.DeleteRange(from, from.end(), nil), b.Set(lostKey(partition), mark.row(), nil))
 	if err != nil {
 		return errors.Join(err, b.Close())
 	}

@@ -3,6 +3,8 @@ package state
 import (
 	"context"
 	"errors"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,7 +38,7 @@ func TestMarkOfLostRows(t *testing.T) {
 	is := func(what string, want Lost) {
 		t.Helper()
 		var err error
-		if at, err = s.Lost(3); err != nil || at != want {
+		if at, err = s.Lost(3); err != nil || at.Set != want.Set || at.Object != want.Object || !slices.Equal(at.Gone, want.Gone) {
 			t.Errorf("%s: %+v: %v", what, at, err)
 		}
 	}
@@ -50,7 +52,7 @@ func TestMarkOfLostRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		again()
-		is("marked", Lost{true, "one"})
+		is("marked", Lost{Set: true, Object: "one"})
 	}
 	if other, err := s.Lost(4); err != nil || other.Set {
 		t.Errorf("another partition: %+v, %v", other, err)
@@ -60,7 +62,7 @@ func TestMarkOfLostRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		again()
-		is("dropped", Lost{Set: true})
+		is("dropped", Lost{Set: true, Gone: []string{"one"}})
 	}
 	if h, err := s.View(3).Header("t1"); h != nil || err != nil {
 		t.Errorf("its rows: %v, %v", h, err)
@@ -68,7 +70,11 @@ func TestMarkOfLostRows(t *testing.T) {
 	if err := s.MarkLost(3, "third"); err != nil { // while they are made
 		t.Fatal(err)
 	}
-	is("marked again", Lost{true, "third"})
+	is("marked again", Lost{Set: true, Object: "third", Gone: []string{"one"}})
+	if err := s.Drop(3); err != nil {
+		t.Fatal(err)
+	}
+	is("dropped again", Lost{Set: true, Gone: []string{"one", "third"}})
 	for range 2 {
 		if err := s.ClearLost(3); err != nil {
 			t.Fatal(err)
@@ -78,6 +84,53 @@ func TestMarkOfLostRows(t *testing.T) {
 	again()
 	is("cleared", Lost{})
 	s.closes(t)
+}
+
+// No table that names what is lost takes the place of rows that were dropped for it, and others do, until the mark is removed.
+func TestNoTableNamesWhatIsLost(t *testing.T) {
+	shelf := newShelf()
+	s, p := parkedStore(t, Memory(), shelf)
+	defer s.closes(t)
+	_ = p.Close()
+	stub, err := s.View(3).Parked("t2")
+	if err != nil || stub == nil {
+		t.Fatal(stub, err)
+	}
+	table, err := s.Export(3, func(int) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	take := func() error {
+		again, err := s.Receive(3, func(w io.Writer) error {
+			f, err := table.Open()
+			if err == nil {
+				_, err = io.Copy(w, f)
+				err = errors.Join(err, f.Close())
+			}
+			return err
+		})
+		if err == nil {
+			err = s.Install(again)
+		}
+		return err
+	}
+	for _, object := range []string{"another", stub.Object} { // each is lost, and the rows dropped for it
+		if err := errors.Join(s.MarkLost(3, object), s.Drop(3)); err != nil {
+			t.Fatal(err)
+		}
+		if err := take(); (object == stub.Object) != errors.Is(err, ErrLost) || err != nil && !errors.Is(err, ErrLost) {
+			t.Errorf("for %s: %v", object, err)
+		}
+	}
+	if h, err := s.View(3).Header("t1"); h != nil || err != nil {
+		t.Errorf("rows of a table that is not taken: %v, %v", h, err)
+	}
+	if err := errors.Join(s.ClearLost(3), take(), table.Remove()); err != nil {
+		t.Error(err)
+	}
+	if h, err := s.View(3).Header("t1"); h == nil || err != nil {
+		t.Errorf("rows of a table that is taken: %v, %v", h, err)
+	}
 }
 
 // Rows that are missing are away, as long as it is not confirmed that they are lost.

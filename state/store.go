@@ -239,7 +239,7 @@ func (s *Store) Drop(partition int) error {
 	from := key{byte(partition >> 8), byte(partition)}
 	mark, err := s.Lost(partition)
 	if err == nil && mark.Object != "" {
-		err = s.dropLost(partition, from)
+		err = s.dropLost(partition, from, mark)
 	} else if err == nil {
 		err = s.db.DeleteRange(from, from.end(), pebble.Sync)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,7 +27,8 @@ type Table struct {
 
 	fs     FS
 	path   string
-	parked bool // it has parked threads
+	parked bool     // it has parked threads
+	gone   []string // objects that none of them may name
 }
 
 // Open reads the file.
@@ -115,9 +117,13 @@ func (s *Store) export(from *Snapshot, t *Table, pace func(bytes int) error) err
 }
 
 // Receive writes a table of a partition with fill, and verifies that it is one: each of its blocks, and that each row is the partition's. It
-// fails with ErrDamaged if not. What the rows mean is not verified.
+// fails with ErrDamaged if not, and with ErrLost if it names an object that the partition's mark has as lost. What the rows mean is not verified otherwise.
 func (s *Store) Receive(partition int, fill func(io.Writer) error) (*Table, error) {
-	t := &Table{Partition: partition, fs: s.opts.FS, path: s.besideFile(importFile, partition)}
+	mark, err := s.Lost(partition)
+	if err != nil {
+		return nil, fmt.Errorf("receive table of partition %d: %w", partition, err)
+	}
+	t := &Table{Partition: partition, fs: s.opts.FS, path: s.besideFile(importFile, partition), gone: mark.Gone}
 	f, err := t.fs.Create(t.path, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return nil, fmt.Errorf("receive table of partition %d: %w", partition, err)
@@ -179,9 +185,13 @@ func (t *Table) read(r *sstable.Reader) (err error) {
 		}
 		t.parked = t.parked || k[2] == kindParked
 		value, _, err := kv.Value(nil)
-		if err == nil && bytes.Equal(kv.K.UserKey, meta) {
+		switch {
+		case err != nil:
+		case bytes.Equal(k, meta):
 			found = true
 			err = decodeJSON(&t.Meta, "meta", "")(value)
+		case k[2] == kindParked && len(t.gone) > 0:
+			err = t.fits(value)
 		}
 		if err != nil {
 			return err
@@ -193,6 +203,20 @@ func (t *Table) read(r *sstable.Reader) (err error) {
 	}
 	if !found {
 		return fmt.Errorf("%w: the table does not say where the partition stands", ErrDamaged)
+	}
+	return nil
+}
+
+// fits fails if a parked thread's row names an object that is gone.
+func (t *Table) fits(row []byte) error {
+	var stub Parked
+	c := reading(row)
+	parkedRow(&c, &stub)
+	if err := c.end("parked thread", ""); err != nil {
+		return err
+	}
+	if slices.Contains(t.gone, stub.Object) {
+		return fmt.Errorf("%w: the table names object %s", ErrLost, stub.Object)
 	}
 	return nil
 }

@@ -176,7 +176,7 @@ func (p *Processor) Lost(id int) (state.Lost, error) { return p.store.Lost(id) }
 func (p *Processor) MadeAgain(id int) bool {
 	p.shares.mu.Lock()
 	defer p.shares.mu.Unlock()
-	return p.shares.redo[id]
+	return p.shares.redo[id] > 0
 }
 
 // MakeAgain has an own partition be made again from the log.
@@ -184,7 +184,7 @@ func (p *Processor) MakeAgain(id int) { p.again(p.part(id)) }
 
 // FollowAgain has a partition that is followed be made again from the log.
 func (p *Processor) FollowAgain(id int) {
-	p.markAgain(id)
+	p.markAgain(id, fromLog)
 	p.shares.follower.Yield([]int{id})()
 }
 

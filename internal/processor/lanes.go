@@ -73,7 +73,7 @@ func (p *Processor) Reached(lane string, last uint64, by broker.Mark) {
 			return
 		}
 		part.current.Store(true)
-		p.madeFromLog(part.id)
+		p.madeAnew(part.id)
 	}
 	p.ready.reached(lane)
 }

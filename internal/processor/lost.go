@@ -145,13 +145,13 @@ func (p *Processor) otherShelf() error {
 	return err
 }
 
-// lostInCluster gives the partition up: whoever takes it makes it again from the log, and from no snapshot that there is, since that may name the same object. What the log
-// has no more, since retention has removed it, is gone.
+// lostInCluster gives the partition up: whoever takes it makes it again, from a snapshot that does not name the object, or from the log. What the log has no more, since retention has
+// removed it, is gone then. Nothing is said of the snapshots themselves: who was away may miss what was deleted in order, which those of the owner do not name.
 func (p *Processor) lostInCluster(id int, err error) {
-	first, set := p.markAgain(id), p.running.Load()
+	first, set := p.markAgain(id, rowsLost), p.running.Load()
 	part := set.byID[id]
 	if part != nil && part.anew.CompareAndSwap(false, true) {
-		defer p.again(part)
+		defer p.lose(part, err)
 	} else if !first {
 		return
 	}
@@ -159,28 +159,18 @@ func (p *Processor) lostInCluster(id int, err error) {
 	if config := p.folds.Load(); config != nil && config.Retention > 0 {
 		log = log.Dur("retention", config.Retention).Bool("incomplete", true)
 	}
-	log.Msg("rows of a parked thread are lost: its partition is made again from the log when it is opened the next time; what retention has removed from the log of any of its threads stays lost")
-	if p.snapshots.bucket == nil || part == nil || !part.current.Load() || !p.shares.begin() {
-		return // rows of who was away may name what the owner has deleted in order: its snapshots are good
-	}
-	go func() {
-		defer p.shares.working.Done()
-		ctx, cancel := context.WithTimeout(context.Background(), snapshotGet)
-		defer cancel()
-		if err := p.snapshots.bucket.Withdraw(ctx, id); err != nil {
-			p.log.Warn().Err(err).Int("partition", id).Msg("snapshots of a partition that name lost rows are not withdrawn: who begins from one finds the loss again")
-		}
-	}()
+	log.Msg("rows of a parked thread are lost: its partition is made again when it is opened the next time, from a snapshot that does not name them, or from the log; what neither has of any of its threads stays lost")
 }
 
-// madeFromLog removes the mark of a partition that has come to the end of the log: its snapshots are as good as any from then on.
-func (p *Processor) madeFromLog(id int) {
+// madeAnew removes the mark of a partition that has come to the end of the log, and has its owner make a snapshot soon: those that there are may name what is lost.
+func (p *Processor) madeAnew(id int) {
 	mark, err := p.store.Lost(id)
 	if err == nil && mark.Set && mark.Object == "" {
 		err = p.store.ClearLost(id)
+		p.snapshots.outdated(id)
 	}
 	if err != nil {
-		p.log.Warn().Err(err).Int("partition", id).Msg("a partition that was made again from the log stays marked: it begins from no snapshot")
+		p.log.Warn().Err(err).Int("partition", id).Msg("a partition that was made again stays marked: it begins from no snapshot that names what was lost")
 	}
 }
 

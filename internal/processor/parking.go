@@ -463,7 +463,7 @@ func (p *Processor) lostOf(ids []int) (lost []int) {
 	p.shares.mu.Lock()
 	defer p.shares.mu.Unlock()
 	for _, id := range ids {
-		if p.shares.redo[id] {
+		if p.shares.redo[id] > 0 {
 			lost = append(lost, id)
 		}
 	}

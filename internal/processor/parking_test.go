@@ -64,30 +64,50 @@ func TestBeginsFromSnapshotsOfParkedThreads(t *testing.T) {
 // parked ones alone.
 func (f *flock) snapshotsOf() {
 	f.t.Helper()
-	begin := make([]uint64, f.config.Partitions+1)
-	for id := range begin {
-		for _, m := range f.live {
-			at, err := m.Stands(id)
-			if err != nil {
-				f.t.Fatal(err)
-			}
-			begin[id] = max(begin[id], at)
-		}
-	}
-	n, last := 0, time.Time{}
+	f.snapshotsFrom(f.beside())
+}
+
+// beside publishes an event of another thread.
+func (f *flock) beside() (seq uint64) {
+	f.besides++
+	return put(f.t, f.broker.Conn(), fmt.Sprint("thread.message.beside", f.besides%12), fmt.Sprintf(`{"message_id":"m%d","role":"user","content":"Look at the harbour."}`, f.besides))
+}
+
+// snapshotsFrom waits until each partition has a snapshot that was taken at an event, or behind it.
+func (f *flock) snapshotsFrom(seq uint64) {
+	f.t.Helper()
+	last := time.Time{}
 	until(f.t, "there are no snapshots", func() bool {
 		if time.Since(last) > 20*time.Millisecond {
-			n, last = n+1, time.Now()
-			put(f.t, f.broker.Conn(), fmt.Sprint("thread.message.beside", n%12), fmt.Sprintf(`{"message_id":"m%d","role":"user","content":"Look at the harbour."}`, n))
+			f.beside()
+			last = time.Now()
 		}
-		for id, at := range begin {
-			if !slices.ContainsFunc(f.live, func(m *sharer) bool { return m.SnapshotAt(id) >= max(at, 1) }) {
+		for id := range f.config.Partitions + 1 {
+			if !slices.ContainsFunc(f.live, func(m *sharer) bool { return m.SnapshotAt(id) >= seq }) {
 				return false
 			}
 		}
 		return true
 	})
 	f.settleAll()
+}
+
+// parkedObjects are, by partition, the objects of the threads that are parked in a processor's store.
+func (f *flock) parkedObjects(m *sharer) [][]string {
+	f.t.Helper()
+	all := make([][]string, f.config.Partitions+1)
+	for id := range all {
+		err := m.View(id).ParkedThreads(func(name string, k state.Parked) (bool, error) {
+			if !strings.HasPrefix(name, "beside") {
+				all[id] = append(all[id], k.Object)
+			}
+			return true, nil
+		})
+		if err != nil {
+			f.t.Fatal(err)
+		}
+	}
+	return all
 }
 
 // parkingFlock is a cluster whose processors park every thread, and make snapshots all the time. Their clocks agree: by one that is behind, a thread is idle later.
@@ -141,35 +161,41 @@ func TestLostRowsInCluster(t *testing.T) {
 	f.end(second, false)
 }
 
-// A store whose partitions are marked makes them from the log, whatever happened to the process that marked them: a snapshot may name what is lost.
-func TestBeginsFromNoSnapshotOfMarkedPartitions(t *testing.T) {
+// A partition whose rows were dropped begins from no snapshot that names what it has lost, and from others, whatever happened to the process that dropped them.
+func TestMarkedPartitionsAndSnapshots(t *testing.T) {
 	t.Parallel()
 	f, load := parkingFlock(t, 23, 0)
 	first := f.join()
 	load.publish(t, f.broker.Conn(), 400)
 	f.settleAll()
 	until(t, "no threads are parked", func() bool { parked, back := first.Parked(); return parked-back > 4 })
-	f.snapshotsOf()
+	objects := f.parkedObjects(first)
+	f.snapshotsFrom(f.beside()) // the newest ones name these objects
 	f.end(first, false)
 	f.disks = nil
 	store, err := state.Open(processor.StoreDir(f.config.DataDir), state.Options{FS: first.fs, Logger: logger(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id := range f.config.Partitions + 1 {
-		err = errors.Join(err, store.MarkLost(id, "gone"))
+	named, others := 0, 0
+	for id, lost := range objects { // their rows are dropped, and the process ends before they are made
+		if len(lost) == 0 || id%2 == 0 {
+			lost, others = []string{"another"}, others+1
+		} else {
+			named++
+		}
+		for _, object := range lost {
+			err = errors.Join(err, store.MarkLost(id, object), store.Drop(id))
+		}
 	}
-	for id := range f.config.Partitions + 1 { // they are dropped, and the process ends before they are made
-		err = errors.Join(err, store.Drop(id))
+	if err = errors.Join(err, store.Close()); err != nil || named == 0 || others == 0 {
+		t.Fatalf("%d and %d partitions: %v", named, others, err)
 	}
-	if err = errors.Join(err, store.Close()); err != nil {
-		t.Fatal(err)
-	}
-	f.disk = first.fs
+	f.disk, f.bulkFrom = first.fs, 1<<40 // however little a snapshot is ahead, and the next one is due
 	second := f.join()
 	f.settleAll()
-	if n := valueOf(t, second.Processor, "precis_snapshots_total", "used"); n > 0 {
-		t.Errorf("%v partitions begin from a snapshot", n)
+	if used, refused := valueOf(t, second.Processor, "precis_snapshots_total", "used"), valueOf(t, second.Processor, "precis_snapshots_total", "refused"); used < float64(others) || refused < float64(named) {
+		t.Errorf("%v snapshots are used, of %d, and %v refused, of %d", used, others, refused, named)
 	}
 	until(t, "partitions stay marked", func() bool {
 		for id := range f.config.Partitions + 1 {
@@ -179,8 +205,63 @@ func TestBeginsFromNoSnapshotOfMarkedPartitions(t *testing.T) {
 		}
 		return true
 	})
+	until(t, "no other snapshots are made", func() bool {
+		return valueOf(t, second.Processor, "precis_snapshots_total", "made") >= float64(f.config.Partitions+1)
+	})
 	f.exact()
 	f.end(second, false)
+}
+
+// A processor that was away for so long that objects which its store names were deleted in order begins from a snapshot, however few events it lacks: nothing is lost.
+func TestObjectsDeletedWhileAway(t *testing.T) {
+	t.Parallel()
+	f, _ := parkingFlock(t, 25, 0)
+	f.bulkFrom = 1 << 40
+	first := f.join()
+	say := func(n int) uint64 { return put(t, f.broker.Conn(), "thread.message.p", message(fmt.Sprint("m", n))) }
+	id := broker.PartitionOf("p", f.config.Partitions)
+	isParked := func(m *sharer) bool { return len(f.parkedObjects(m)[id]) > 0 }
+	say(1)
+	f.settleAll()
+	until(t, "the thread is not parked", func() bool { return isParked(first) })
+	f.end(first, false)
+	away := first.fs
+	f.disks = nil
+	second := f.join()
+	f.settleAll()
+	until(t, "the thread is not parked by the next owner", func() bool { return isParked(second) })
+	seq := say(2)
+	f.settleAll()
+	until(t, "the object is not noted", func() bool {
+		n := 0
+		err := second.View(id).UnparkedObjects(func(u state.Unparked) (bool, error) {
+			if !u.Since.IsZero() {
+				n++
+			}
+			return true, nil
+		})
+		return err == nil && n > 0
+	})
+	f.clock.forward(15 * 24 * time.Hour)
+	until(t, "the object is not deleted", func() bool { return valueOf(t, second.Processor, "precis_parking_total", "deleted") > 0 })
+	until(t, "there is no snapshot of few events", func() bool { return second.SnapshotAt(id) >= seq })
+	f.end(second, false)
+	f.disks, f.disk = nil, away
+	third := f.join()
+	f.settleAll()
+	if n := valueOf(t, third.Processor, "precis_snapshots_total", "used"); n == 0 {
+		t.Error("no partition begins from a snapshot")
+	}
+	say(3)
+	f.settleAll()
+	if n := valueOf(t, third.Processor, "precis_parking_total", "lost") + valueOf(t, third.Processor, "precis_parking_total", "unread"); n > 0 {
+		t.Errorf("%v reads find nothing", n)
+	}
+	if rows, err := third.View(id).Messages("p", 1, 4); err != nil || len(rows) != 3 {
+		t.Errorf("%d messages: %v", len(rows), err)
+	}
+	f.exact()
+	f.end(third, false)
 }
 
 // A snapshot that another processor has made in the future, by its clock, does not keep its successor from making one.

@@ -27,8 +27,8 @@ type sharing struct {
 	part    atomic.Uint64    // bits of this processor's part of all weights; 0: all
 	// places are held by a partition's life, from its claim until all of it has ended.
 	places []sync.Mutex
-	mu     sync.Mutex   // of changes to the set
-	redo   map[int]bool // partitions to be made again from the log
+	mu     sync.Mutex     // of changes to the set
+	redo   map[int]redone // partitions to be made again
 	// working is what changes the set; ended means that nothing begins to any more.
 	working sync.WaitGroup
 	ended   bool
@@ -215,38 +215,54 @@ func (p *Processor) openAnew(ctx context.Context, ids []int) (parts []*partition
 			return nil, err
 		}
 		parts, err := p.openAll(ctx, ids, at)
-		drop := ids
-		if fatalStart(err) {
+		drop, why := ids, fromLog
+		switch {
+		case fatalStart(err):
 			drop = restored // of rows that came from a snapshot, the log says more
-		} else if errors.Is(err, state.ErrLost) {
-			drop = p.lostOf(ids)
-		} else if !errors.Is(err, ErrOtherWriter) {
+		case errors.Is(err, state.ErrLost):
+			drop, why = p.lostOf(ids), rowsLost
+		case !errors.Is(err, ErrOtherWriter):
 			drop = nil
 		}
 		if len(drop) == 0 || try == dropTries {
 			return parts, err
 		}
-		p.log.Warn().Err(err).Ints("partitions", drop).Msg("what the store has of these partitions is not what is on record: it is made again from the log")
+		p.log.Warn().Err(err).Ints("partitions", drop).Msg("what the store has of these partitions is not what is on record, or is lost: it is made again")
 		for _, id := range drop {
-			if err := p.dropRows(id); err != nil {
+			p.markAgain(id, why)
+			if err := p.dropAgain(id); err != nil {
 				return nil, err
 			}
-			p.madeAgain(id)
+			if p.restore(ctx, id) {
+				restored = append(restored, id)
+			}
 		}
 	}
 }
 
+// redone is why a partition is made again.
+type redone uint8
+
+const (
+	rowsLost redone = 1 + iota // from a snapshot that does not name what is lost, or from the log
+	fromLog                    // what a snapshot has may not be on record, or have handed over what a fork is to begin with again
+)
+
 // dropAgain drops what the store has of a partition that is to be made again.
 func (p *Processor) dropAgain(id int) error {
 	p.shares.mu.Lock()
-	again := p.shares.redo[id]
+	why := p.shares.redo[id]
 	p.shares.mu.Unlock()
-	if !again {
+	if why == 0 {
 		if lost, err := p.isNamed(id); err != nil || !lost {
 			return err
 		}
 	}
-	if err := p.dropRows(id); err != nil {
+	drop := p.store.Drop
+	if why == fromLog {
+		drop = p.dropRows
+	}
+	if err := drop(id); err != nil {
 		return err
 	}
 	p.madeAgain(id)
@@ -303,19 +319,19 @@ func (p *Processor) lose(part *partition, why error) {
 
 // again gives up a partition, and makes it from the log when it is taken the next time.
 func (p *Processor) again(part *partition) {
-	p.markAgain(part.id)
+	p.markAgain(part.id, fromLog)
 	p.lose(part, errors.New("it is made again from the log"))
 }
 
-// markAgain has a partition be made again from the log when it is opened the next time; false if that is noted already.
-func (p *Processor) markAgain(id int) (first bool) {
+// markAgain has a partition be made again when it is opened the next time; false if that is noted already.
+func (p *Processor) markAgain(id int, why redone) (first bool) {
 	p.shares.mu.Lock()
 	defer p.shares.mu.Unlock()
 	if p.shares.redo == nil {
-		p.shares.redo = map[int]bool{}
+		p.shares.redo = map[int]redone{}
 	}
-	first = !p.shares.redo[id]
-	p.shares.redo[id] = true
+	first = p.shares.redo[id] == 0
+	p.shares.redo[id] = max(p.shares.redo[id], why)
 	return first
 }
 

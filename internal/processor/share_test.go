@@ -70,6 +70,8 @@ type flock struct {
 	next  int
 	lease time.Duration
 
+	besides int // events of threads beside those of the load
+
 	skew     *time.Duration // of the next one's clock; nil: another one for each
 	bulkFrom uint64         // 0: another one for each processor
 	pages    string         // where the next one that answers has its pages; empty: nowhere

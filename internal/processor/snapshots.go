@@ -24,6 +24,9 @@ const (
 	snapshotShare, snapshotLate = 20, 4
 	// snapshotList and snapshotGet bound how long a start waits for the object store: for what there is, and for an object beside its size.
 	snapshotList, snapshotGet = 2 * time.Second, 10 * time.Second
+	// A partition that has been away for snapshotStale may name rows of parked threads that are deleted a week later (parkedFor), so that it begins from a snapshot
+	// however little it lacks. A bucket has one, since there is another one each snapshotRenew, and it keeps them for a week.
+	snapshotStale, snapshotRenew = 7 * 24 * time.Hour, 3 * 24 * time.Hour
 	// snapshotPatience is how long a snapshot waits until what it has is on record.
 	snapshotPatience = time.Minute
 )
@@ -118,6 +121,9 @@ func (p *Processor) due(ctx context.Context, part *partition) bool {
 		age = snapshotLate * s.every
 	}
 	since := position - min(last.Position, position)
+	if position > 0 && age >= max(s.every, snapshotRenew) && p.store.Format() != state.Format() {
+		return true
+	}
 	return age >= s.every && since >= p.opts.BulkFrom && (since*snapshotShare >= position || age >= snapshotLate*s.every)
 }
 
@@ -132,6 +138,13 @@ func (s *snapshots) note(id int, info snapshot.Info) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last[id] = info
+}
+
+// outdated has another snapshot of an own partition be made as if there were none.
+func (s *snapshots) outdated(id int) {
+	if s.bucket != nil {
+		s.note(id, snapshot.Info{})
+	}
 }
 
 // snapshot puts the rows of a partition into the object store. It is announced only when everything that the rows have decided is on
@@ -199,8 +212,8 @@ func paced(ctx context.Context) func(bytes int) error {
 	}
 }
 
-// restore begins a partition, which nothing has open, from a snapshot, if one is far ahead of what the store has. It reports whether it did. One that
-// does not fit is passed over: the log has everything.
+// restore begins a partition, which nothing has open, from a snapshot, if one is far ahead of what the store has, or what it has was dropped or is old. It reports whether it did. One
+// that does not fit is passed over: the log has everything.
 func (p *Processor) restore(ctx context.Context, id int) bool {
 	s := &p.snapshots
 	if s.bucket == nil {
@@ -221,11 +234,14 @@ func (p *Processor) restore(ctx context.Context, id int) bool {
 	if err != nil {
 		return false
 	}
-	if at.events.Last < meta.Position+p.opts.BulkFrom {
-		p.madeFromLog(id)
-		return false
+	ahead := p.opts.BulkFrom
+	switch {
+	case mark.Set && meta.Position == 0, p.isStale(asking, meta.Position, at):
+		ahead = 1
+	case at.events.Last < meta.Position+ahead:
+		p.madeAnew(id)
 	}
-	if mark.Set { // a snapshot may name what is lost
+	if at.events.Last < meta.Position+ahead {
 		return false
 	}
 	list, err := s.bucket.List(asking, id)
@@ -233,7 +249,7 @@ func (p *Processor) restore(ctx context.Context, id int) bool {
 		p.log.Warn().Err(err).Int("partition", id).Msg("snapshots of the partition can't be read: it is made from the log")
 	}
 	for _, info := range list {
-		if info.Position < meta.Position+p.opts.BulkFrom {
+		if info.Position < meta.Position+ahead {
 			return false
 		}
 		began := time.Now()
@@ -251,6 +267,18 @@ func (p *Processor) restore(ctx context.Context, id int) bool {
 		p.log.Warn().Err(err).Int("partition", id).Uint64("seq", info.Position).Msg("a snapshot of the partition is not used: the log has what it has")
 	}
 	return false
+}
+
+// isStale reports whether rows that a store has at a position may name rows of parked threads that were deleted in order since: what comes next in the log is old, or gone.
+func (p *Processor) isStale(ctx context.Context, position uint64, at streams) bool {
+	if position == 0 || p.store.Format() == state.Format() {
+		return false
+	}
+	if position+1 < at.events.First {
+		return true
+	}
+	next, err := p.events.Next(ctx, ">", position+1)
+	return err == nil && p.opts.Now().Sub(next.Time) >= snapshotStale
 }
 
 // errUnfit: a snapshot is not of this log, or not for this program.

@@ -194,22 +194,6 @@ func (b *Bucket) announce(ctx context.Context, i Info, name string, chunks int) 
 	return b.publish(ctx, []*nats.Msg{m})
 }
 
-// Withdraw has nobody begin from the objects of a partition: they are announced as deleted.
-func (b *Bucket) Withdraw(ctx context.Context, partition int) error {
-	var msgs []*nats.Msg
-	for _, slot := range slots {
-		name := object(partition, slot)
-		data, err := json.Marshal(jetstream.ObjectInfo{ObjectMeta: jetstream.ObjectMeta{Name: name}, Bucket: b.name, NUID: name, Deleted: true})
-		if err != nil {
-			return fmt.Errorf("withdraw snapshot: %w", err)
-		}
-		m := &nats.Msg{Subject: b.metaSubject(name), Data: data, Header: nats.Header{}}
-		m.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
-		msgs = append(msgs, m)
-	}
-	return b.publish(ctx, msgs)
-}
-
 func (b *Bucket) publish(ctx context.Context, msgs []*nats.Msg) error {
 	if len(msgs) == 0 {
 		return nil

@@ -145,30 +145,3 @@ func TestTorn(t *testing.T) {
 		t.Error("a store that is gone has a list")
 	}
 }
-
-// Objects that are withdrawn are there no more, until another one is put.
-func TestWithdraw(t *testing.T) {
-	_, s := open(t)
-	for position := range uint64(4) {
-		if err := put(t, s, position+1, random(100), free); err != nil {
-			t.Fatal(err)
-		}
-		if position%2 == 0 {
-			continue
-		}
-		for range 2 {
-			if err := s.Withdraw(t.Context(), 7); err != nil {
-				t.Fatal(err)
-			}
-			if list, err := s.List(t.Context(), 7); err != nil || len(list) > 0 {
-				t.Fatalf("%v: %v", list, err)
-			}
-		}
-	}
-	if err := put(t, s, 9, random(100), free); err != nil {
-		t.Fatal(err)
-	}
-	if list, err := s.List(t.Context(), 7); err != nil || len(list) != 1 || list[0].Position != 9 {
-		t.Errorf("%v: %v", list, err)
-	}
-}
