@@ -343,6 +343,11 @@ var faulty = map[string]func(t *testing.T) *scraped{
 	"PrecisParkedRowsUnread": func(t *testing.T) *scraped {
 		s := withoutParkedRows(t, func(js jetstream.JetStream) error { return js.DeleteStream(t.Context(), parked.Stream) })
 		s.asked(t, "unread")
+		nc := s.connection(t)
+		for range 8 { // minutes: a server that starts again is no reason
+			ask(t, nc)
+			s.scrape(t, 1)
+		}
 		return s
 	},
 	"PrecisParkedRowsLost": func(t *testing.T) *scraped {
@@ -394,7 +399,16 @@ func withoutParkedRows(t *testing.T, take func(jetstream.JetStream) error) *scra
 	return s
 }
 
-// asked asks for the prompt of a thread without rows until that has an outcome.
+// ask asks for the prompt of a thread without rows.
+func ask(t *testing.T, nc *nats.Conn) {
+	t.Helper()
+	m, err := nc.Request(api.ThreadContext+"t", nil, testTimeout)
+	if err != nil || m.Header.Get("Nats-Service-Error-Code") != "503" {
+		t.Fatal(m, err)
+	}
+}
+
+// asked asks until that has an outcome.
 func (s *scraped) asked(t *testing.T, outcome string) {
 	t.Helper()
 	nc := s.connection(t)
@@ -410,10 +424,7 @@ func (s *scraped) asked(t *testing.T, outcome string) {
 		if time.Now().After(end) {
 			t.Fatalf("not %s\n%s", outcome, s.logs)
 		}
-		m, err := nc.Request(api.ThreadContext+"t", nil, testTimeout)
-		if err != nil || m.Header.Get("Nats-Service-Error-Code") != "503" {
-			t.Fatal(m, err)
-		}
+		ask(t, nc)
 	}
 	s.scrape(t, 3)
 }

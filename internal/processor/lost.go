@@ -19,6 +19,9 @@ import (
 // parkConfirms is how long after the first read a second one confirms that rows are lost.
 var parkConfirms = 30 * time.Second
 
+// otherHeld is for how long it is not asked again whether PARKED is another stream than at the start: each read of a request would ask.
+const otherHeld = 5 * time.Second
+
 // lossForgotten is after how long without another read that finds the same a loss has to be found twice again; mostLosses bounds how many are held.
 const lossForgotten, mostLosses = 10 * time.Minute, 10_000
 
@@ -30,6 +33,8 @@ type losses struct {
 	mu      sync.Mutex
 	created time.Time // of PARKED, when the store came to have parked threads, or the processor began; zero: it was not there
 	of      map[lossOf]loss
+	other   error // why what PARKED lacks may be elsewhere, as of asked
+	asked   time.Time
 }
 
 type lossOf struct {
@@ -112,16 +117,19 @@ func (p *Processor) lostParked(id int, object string, err error) bool {
 		p.metrics.parking.WithLabelValues("unread").Inc()
 	}
 	if !again || now.Sub(first) < p.opts.ParkConfirms {
-		p.log.Warn().Err(err).Int("partition", id).Dur("again_in", p.opts.ParkConfirms-now.Sub(first)).Msg("rows of a parked thread are missing: they count as lost when a later read finds the same")
+		p.absent.Warn().Err(err).Int("partition", id).Dur("again_in", p.opts.ParkConfirms-now.Sub(first)).Msg("rows of a parked thread are missing: they count as lost when a later read finds the same")
 		return false
 	}
 	if why := p.otherShelf(); why != nil {
-		p.log.Error().Err(err).AnErr("stream", why).Int("partition", id).Msgf("rows of a parked thread are missing in %s: restore it, or move state in the data directory away, which is made again from the log", parked.Stream)
+		p.absent.Error().Err(err).AnErr("stream", why).Int("partition", id).Msgf("rows of a parked thread are missing in %s: restore it, or move state in the data directory away, which is made again from the log", parked.Stream)
 		return false
 	}
 	p.losses.forget(of)
-	p.metrics.parking.WithLabelValues("lost").Inc()
-	if err := p.store.MarkLost(id, object); err != nil {
+	mark, unread := p.store.Lost(id)
+	if mark.Object != object { // else it is known: a processor that is alone goes on until an event needs them
+		p.metrics.parking.WithLabelValues("lost").Inc()
+	}
+	if err := errors.Join(unread, p.store.MarkLost(id, object)); err != nil {
 		p.log.Error().Err(err).Int("partition", id).Msg("that rows are lost is not noted: the next start finds it again")
 	}
 	if p.opts.Config.Cluster.Name == "" {
@@ -134,6 +142,12 @@ func (p *Processor) lostParked(id int, object string, err error) bool {
 
 // otherShelf is why what PARKED lacks may be elsewhere.
 func (p *Processor) otherShelf() error {
+	p.losses.mu.Lock()
+	why, asked := p.losses.other, p.losses.asked
+	p.losses.mu.Unlock()
+	if why != nil && time.Since(asked) < otherHeld {
+		return why
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), snapshotList)
 	defer cancel()
 	created, err := p.shelf.Created(ctx)
@@ -142,6 +156,7 @@ func (p *Processor) otherShelf() error {
 	if err == nil && !created.Equal(p.losses.created) {
 		err = fmt.Errorf("it was made at %s, and is not the one that was there at the start", created.Format(time.RFC3339))
 	}
+	p.losses.other, p.losses.asked = err, time.Now()
 	return err
 }
 

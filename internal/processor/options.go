@@ -78,6 +78,8 @@ type Options struct {
 	Failpoint func(point string, partition int) error
 	// Reads wraps the log that a fold reads, so that a test can make a read fail; nil wraps nothing.
 	Reads func(content.Log) content.Log
+	// Objects wraps what the rows of parked threads are read from, so that a test can make it slow; nil wraps nothing.
+	Objects func(state.Objects) state.Objects
 }
 
 // Failpoints, in the order in which a batch passes them.
@@ -126,6 +128,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Reads == nil {
 		o.Reads = func(log content.Log) content.Log { return log }
+	}
+	if o.Objects == nil {
+		o.Objects = func(from state.Objects) state.Objects { return from }
 	}
 	if o.Disk == nil {
 		o.Disk = func() (free, total int64, ok bool) {

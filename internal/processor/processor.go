@@ -61,7 +61,8 @@ type Processor struct {
 	snapshots snapshots
 	parking   parking
 	losses    losses
-	shelf     *parked.Shelf // the rows of parked threads
+	absent    zerolog.Logger // says some of the reads that miss rows of parked threads
+	shelf     *parked.Shelf  // the rows of parked threads
 	// stopping is closed when the processor begins to end: from then on every wait for the server is bounded.
 	stopping chan struct{}
 	stopOnce sync.Once
@@ -79,6 +80,7 @@ func Open(ctx context.Context, opts Options) (_ *Processor, err error) {
 		failed: make(chan error, 1), slots: make(chan struct{}, maxJobs),
 		stopping: make(chan struct{}), confirmed: confirmed{every: opts.KeepUp}, owner: recovery.Owner(), began: opts.Now(),
 	}
+	p.absent = p.log.Sample(&zerolog.BurstSampler{Burst: 5, Period: 10 * time.Second})
 	p.metrics.started.Set(float64(p.began.UnixMilli()) / 1000)
 	p.config.Store(opts.Config)
 	p.running.Store(newSet(nil))
@@ -92,7 +94,7 @@ func Open(ctx context.Context, opts Options) (_ *Processor, err error) {
 	if err := p.awaitRoom(ctx); err != nil {
 		return nil, err
 	}
-	if p.store, err = state.Open(StoreDir(opts.Config.DataDir), state.Options{FS: opts.FS, Fatal: opts.Fatal, Logger: opts.Logger, Partitions: opts.Config.Partitions, Wrote: p.wrote, Objects: newShelved(p), Lost: p.lostParked, Unparked: func(int, state.Parked) { p.metrics.parking.WithLabelValues("back").Inc() }}); err != nil {
+	if p.store, err = state.Open(StoreDir(opts.Config.DataDir), state.Options{FS: opts.FS, Fatal: opts.Fatal, Logger: opts.Logger, Partitions: opts.Config.Partitions, Wrote: p.wrote, Objects: opts.Objects(newShelved(p)), Lost: p.lostParked, Unparked: func(int, state.Parked) { p.metrics.parking.WithLabelValues("back").Inc() }}); err != nil {
 		return nil, err
 	}
 	if opts.FS == nil {
