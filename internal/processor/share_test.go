@@ -21,6 +21,7 @@ import (
 	"precis/internal/broker/brokertest"
 	"precis/internal/processor"
 	"precis/internal/race"
+	"precis/state"
 )
 
 var clusterSeeds = flag.Int("cluster.seeds", 0, "how many schedules TestClusterSchedules runs; 0: 6, and 2 with the race detector")
@@ -70,7 +71,9 @@ type flock struct {
 	next  int
 	lease time.Duration
 
-	besides int // events of threads beside those of the load
+	besides int                               // events of threads beside those of the load
+	settles time.Duration                     // of parked threads
+	objects func(state.Objects) state.Objects // of the next one; nil: nothing stands between
 
 	skew     *time.Duration // of the next one's clock; nil: another one for each
 	bulkFrom uint64         // 0: another one for each processor
@@ -130,7 +133,7 @@ func (f *flock) join() *sharer {
 		Broker:     openBrokerWith(f.t, broker.Options{URL: m.faults.URL(), Logger: logger(f.t)}),
 		AckTimeout: 200 * time.Millisecond, CloseTimeout: 2 * time.Second, Lease: f.lease,
 		BulkFrom: cmp.Or(f.bulkFrom, 1+f.rng.Uint64N(200)), KeepUp: 1 + f.rng.Uint64N(30), AdvanceEvery: 1 + f.rng.Uint64N(20),
-		Now: func() time.Time { return f.clock.now().Add(wrong) }, Tend: time.Hour, SweepPause: 1, Disk: m.disk,
+		Now: func() time.Time { return f.clock.now().Add(wrong) }, Tend: time.Hour, SweepPause: 1, Disk: m.disk, ParkSettles: f.settles, Objects: f.objects,
 	})
 	if err != nil {
 		f.t.Fatal(err)
