@@ -19,6 +19,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"precis/events"
 	"precis/internal/audit"
@@ -100,6 +101,8 @@ type schedule struct {
 	// rolledBack is the server whose streams fall back to an earlier day between lives; nil: none do.
 	rolledBack *server
 	forks      bool // threads are forked too
+	mislays    bool // the objects of parked threads are lost from time to time
+	missing    bool // they were, and nobody has found it yet
 	// rivals: a second processor writes to the same streams for a while.
 	rivals bool
 	// rivalled: one has written since the store was made, and rivalling is how many are at it.
@@ -210,6 +213,9 @@ func (s *schedule) run() {
 		points = 500
 	}
 	for range 2 + s.rng.IntN(4) {
+		if s.mislays && s.rng.IntN(2) == 0 {
+			s.purgeParked()
+		}
 		if (s.restless || s.forks) && s.rng.IntN(6) == 0 { // the disk is lost
 			s.fs, s.lost, s.forgot = vfs.NewCrashableMem(), true, true
 		}
@@ -280,6 +286,9 @@ func (s *schedule) life(load *load, failAt int) {
 		defer dead()
 		ran <- p.Run(ctx)
 	}()
+	if s.missing {
+		s.miss(p)
+	}
 	load.publish(s.t, s.broker.Conn(), 10+s.rng.IntN(40))
 	if s.restless {
 		s.unrest(alive, p, load)
@@ -300,7 +309,8 @@ func (s *schedule) life(load *load, failAt int) {
 	stop()
 	unsettled := <-settled // Settled reads the store, so Close has to wait for it
 	taken := s.overtaken(err)
-	if err != nil && !errors.Is(err, errCrash) && !taken {
+	gone := s.mislays && errors.Is(err, state.ErrLost) // the next start makes them again
+	if err != nil && !errors.Is(err, errCrash) && !taken && !gone {
 		s.t.Fatalf("run: %v", err)
 	}
 	if unsettled != nil {
@@ -320,7 +330,7 @@ func (s *schedule) life(load *load, failAt int) {
 	if cerr := p.Close(context.Background()); cerr != nil {
 		s.t.Fatalf("close: %v", cerr)
 	}
-	if taken && failAt == 1<<30 {
+	if (taken || gone) && failAt == 1<<30 {
 		s.life(load, failAt) // from the streams, where this one is alone
 		return
 	}
@@ -332,6 +342,42 @@ func (s *schedule) life(load *load, failAt int) {
 			s.verifyDurable()
 		}
 	}
+}
+
+// purgeParked deletes all objects of parked threads. Stores that name them are made again.
+func (s *schedule) purgeParked() {
+	stream, err := s.broker.JetStream().Stream(within(s.t), parked.Stream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return
+	}
+	if err == nil {
+		err = stream.Purge(within(s.t))
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Log("the objects of parked threads are lost")
+	s.missing, s.lost, s.forgot = true, true, true
+}
+
+// miss reads a row of each parked thread twice, so that none is left whose loss nobody has found.
+func (s *schedule) miss(p *processor.Processor) {
+	for id := range s.config.Partitions {
+		var names []string
+		err := p.View(id).ParkedThreads(func(name string, _ state.Parked) (bool, error) {
+			names = append(names, name)
+			return true, nil
+		})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, name := range names {
+			for range 2 {
+				_, _ = p.View(id).Message(name, "missed")
+			}
+		}
+	}
+	s.missing = false
 }
 
 // ended is what the Run of a processor that was stopped returns. One that never returns is a failure of its own: the

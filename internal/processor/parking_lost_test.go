@@ -18,6 +18,7 @@ import (
 	"precis/internal/broker"
 	"precis/internal/parked"
 	"precis/internal/processor"
+	"precis/internal/race"
 	"precis/state"
 )
 
@@ -269,6 +270,14 @@ func TestTakeOverBesideASlowObject(t *testing.T) {
 	f.settleAll()
 	f.exact()
 	f.end(second, false)
+}
+
+// Whatever crashes, and whenever the objects of parked threads are lost, with forks between the partitions: each start makes again what is lost, and everything is as if nothing had been.
+func TestCrashSchedulesOfLostRows(t *testing.T) {
+	runSchedules(t, race.Fewer(2, 8), func(s *schedule) {
+		s.forks, s.parks, s.mislays = true, true, true
+		processor.ParkAtOnce(s.config)
+	})
 }
 
 // A loss of all rows makes again what is lost, also with forks between the partitions, and whoever owns them.
