@@ -15,7 +15,7 @@ import (
 type Lost struct {
 	Set    bool
 	Object string   // that is lost; empty: the rows are dropped, and are being made again
-	Gone   []string // objects for whose sake rows were dropped: no table that names one takes their place
+	Gone   []string // objects for whose sake rows were dropped: no table that names one takes their place, as long as that is not back
 }
 
 // mostGone bounds Gone, with the latest ones: more would be lost than two snapshots name between them.

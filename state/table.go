@@ -117,7 +117,7 @@ func (s *Store) export(from *Snapshot, t *Table, pace func(bytes int) error) err
 }
 
 // Receive writes a table of a partition with fill, and verifies that it is one: each of its blocks, and that each row is the partition's. It
-// fails with ErrDamaged if not, and with ErrLost if it names an object that the partition's mark has as lost. What the rows mean is not verified otherwise.
+// fails with ErrDamaged if not, and with ErrLost if it names an object that the partition's mark has as lost, and that is not back. What the rows mean is not verified otherwise.
 func (s *Store) Receive(partition int, fill func(io.Writer) error) (*Table, error) {
 	mark, err := s.Lost(partition)
 	if err != nil {
@@ -166,11 +166,11 @@ func (s *Store) verify(t *Table) (err error) {
 		r.Attributes.Has(sstable.AttributeRangeKeyUnsets) || r.Attributes.Has(sstable.AttributeRangeKeyDels) || r.Attributes.Has(sstable.AttributeBlobValues) {
 		return fmt.Errorf("%w: the table has more than rows", ErrDamaged)
 	}
-	return t.read(r)
+	return s.readTable(t, r)
 }
 
-// read counts the rows, and reads where the partition stood.
-func (t *Table) read(r *sstable.Reader) (err error) {
+// readTable counts the rows, and reads where the partition stood.
+func (s *Store) readTable(t *Table, r *sstable.Reader) (err error) {
 	it, err := r.NewIter(sstable.NoTransforms, nil, nil, sstable.AssertNoBlobHandles)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
@@ -191,7 +191,7 @@ func (t *Table) read(r *sstable.Reader) (err error) {
 			found = true
 			err = decodeJSON(&t.Meta, "meta", "")(value)
 		case k[2] == kindParked && len(t.gone) > 0:
-			err = t.fits(value)
+			err = s.fits(t, value)
 		}
 		if err != nil {
 			return err
@@ -207,18 +207,22 @@ func (t *Table) read(r *sstable.Reader) (err error) {
 	return nil
 }
 
-// fits fails if a parked thread's row names an object that is gone.
-func (t *Table) fits(row []byte) error {
+// fits fails if a parked thread's row names an object that was lost, and is not back: a store that was made again may have put the same rows there.
+func (s *Store) fits(t *Table, row []byte) error {
 	var stub Parked
 	c := reading(row)
 	parkedRow(&c, &stub)
-	if err := c.end("parked thread", ""); err != nil {
+	if err := c.end("parked thread", ""); err != nil || !slices.Contains(t.gone, stub.Object) {
 		return err
 	}
-	if slices.Contains(t.gone, stub.Object) {
-		return fmt.Errorf("%w: the table names object %s", ErrLost, stub.Object)
+	if s.opts.Objects != nil {
+		ctx, cancel := until(nil, stub.patience())
+		defer cancel()
+		if data, err := s.opts.Objects.Get(ctx, t.Partition, stub.Object); err == nil && nameOf(data) == stub.Object {
+			return nil
+		}
 	}
-	return nil
+	return fmt.Errorf("%w: the table names object %s", ErrLost, stub.Object)
 }
 
 // Install puts the rows of a table in the place of what the store has of its partition, which nothing may have open. A crash in between

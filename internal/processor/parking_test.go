@@ -92,6 +92,15 @@ func (f *flock) snapshotsFrom(seq uint64) {
 	f.settleAll()
 }
 
+// purge removes objects of parked threads.
+func (f *flock) purge(subject string) error {
+	stream, err := f.broker.JetStream().Stream(within(f.t), parked.Stream)
+	if err != nil {
+		return err
+	}
+	return stream.Purge(within(f.t), jetstream.WithPurgeSubject(subject))
+}
+
 // parkedObjects are, by partition, the objects of the threads that are parked in a processor's store.
 func (f *flock) parkedObjects(m *sharer) [][]string {
 	f.t.Helper()
@@ -185,7 +194,7 @@ func TestMarkedPartitionsAndSnapshots(t *testing.T) {
 			named++
 		}
 		for _, object := range lost {
-			err = errors.Join(err, store.MarkLost(id, object), store.Drop(id))
+			err = errors.Join(err, store.MarkLost(id, object), store.Drop(id), f.purge(fmt.Sprintf("precis.parked.%d.%s.*", id, object)))
 		}
 	}
 	if err = errors.Join(err, store.Close()); err != nil || named == 0 || others == 0 {
