@@ -309,7 +309,7 @@ func (s *schedule) life(load *load, failAt int) {
 	stop()
 	unsettled := <-settled // Settled reads the store, so Close has to wait for it
 	taken := s.overtaken(err)
-	gone := s.mislays && errors.Is(err, state.ErrLost) // the next start makes them again
+	gone := s.mislays && errors.Is(err, state.ErrLost) && !errors.Is(err, processor.ErrNotInLog) // the next start makes them again
 	if err != nil && !errors.Is(err, errCrash) && !taken && !gone {
 		s.t.Fatalf("run: %v", err)
 	}

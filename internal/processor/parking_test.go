@@ -177,8 +177,12 @@ func TestMarkedPartitionsAndSnapshots(t *testing.T) {
 	first := f.join()
 	load.publish(t, f.broker.Conn(), 400)
 	f.settleAll()
-	until(t, "no threads are parked", func() bool { parked, back := first.Parked(); return parked-back > 4 })
-	objects := f.parkedObjects(first)
+	var objects [][]string
+	until(t, "no threads are parked", func() bool {
+		parked, back := first.Parked()
+		objects = f.parkedObjects(first)
+		return parked-back > 4 && len(objects[1])+len(objects[3]) > 0
+	})
 	f.snapshotsFrom(f.beside()) // the newest ones name these objects
 	f.end(first, false)
 	f.disks = nil
