@@ -523,7 +523,7 @@ func (s *parkedScene) object() string {
 func (s *parkedScene) takeOne(object string) (back func()) {
 	s.t.Helper()
 	js := s.schedule.broker.JetStream()
-	subject := fmt.Sprintf("precis.parked.%d.%s.0", s.partition(cmp.Or(s.name, "p")), object)
+	subject := fmt.Sprintf("precis.parked.%d.%s.0", broker.PartitionOf(cmp.Or(s.name, "p"), s.config.Partitions), object)
 	m, err := broker.NewLogReader(js, parked.Stream).Last(within(s.t), subject)
 	if err != nil {
 		s.t.Fatal(err)

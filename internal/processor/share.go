@@ -183,6 +183,9 @@ func (p *Processor) Acquire(ctx context.Context, ids []int) error {
 			})
 		}
 	}
+	if err == nil && slices.ContainsFunc(parts, func(part *partition) bool { return part.leaves.Load() }) {
+		err = errors.New("a partition was given up while it was taken over") // else it would count as held, and nobody would take it again
+	}
 	if err != nil {
 		_, ending := p.takeOut(context.WithoutCancel(ctx), parts, false)
 		return errors.Join(err, ending)
