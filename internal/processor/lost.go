@@ -207,7 +207,13 @@ func kept(age time.Duration) string {
 
 // openAlone opens all partitions of a processor that is alone, after those whose parked rows are lost are dropped.
 func (p *Processor) openAlone(ctx context.Context, at streams) ([]*partition, error) {
-	for waited := false; ; {
+	for waited, again := false, false; ; again = true {
+		if again { // the last try has published claims, which the store has seen
+			var err error
+			if at, err = p.streams(ctx); err != nil {
+				return nil, err
+			}
+		}
 		dropped, err := p.dropLost(ctx, at)
 		if err != nil {
 			return nil, err
