@@ -111,6 +111,7 @@ type member struct {
 	record
 	revision uint64
 	seen     time.Time // when its last change arrived
+	alive    bool      // it has written its lease since this member knows the bucket: one that was there already may be a dead one's
 }
 
 // record is the value of a lease.
@@ -161,7 +162,7 @@ type View struct {
 	Members map[string]string // process by lease, live ones
 	Owners  []string          // lease by partition; empty: none, or one that is not live
 	Planned []string
-	Heard   []time.Time // by partition: when its owner last renewed its lease, as far as this member has seen
+	Heard   []time.Time // by partition: when its owner last renewed its lease, as far as this member has seen; zero: not since it joined
 	Aside   error       // why this member can't have partitions for now
 	Next    []bool      // this member may be the next to have the partition, if its owner dies
 	Left    []bool      // this member had the partition last, and none has it yet
@@ -361,9 +362,12 @@ func (m *Member) show() {
 	for n, u := range m.units {
 		v.Left[n] = u.left && u.owner == ""
 		if owner, live := m.members[u.owner]; live {
-			v.Owners[n], v.Heard[n] = u.owner, owner.seen
+			v.Owners[n] = u.owner
+			if owner.alive {
+				v.Heard[n] = owner.seen
+			}
 		}
-		v.Next[n] = m.key != "" && (len(m.plan.Standbys) == 0 || len(m.plan.Standbys[n]) == 0 || m.plan.has(n, m.key))
+		v.Next[n] = m.key != "" && (len(m.plan.Standbys) == 0 || len(m.plan.Standbys[n]) == 0 || m.plan.has(n, m.key) || !m.attended(n))
 	}
 	copy(v.Planned, m.plan.Owners)
 	m.view.Store(v)
@@ -372,6 +376,17 @@ func (m *Member) show() {
 		m.log.Info().Strs("members", slices.Sorted(maps.Values(v.Members))).Msg("members of the cluster")
 		m.opts.Changed(len(m.members), float64(own)/float64(total))
 	}
+}
+
+// attended reports whether one of those that a plan names for a partition is alive. If all of them died before this member came, it may be the
+// next to have it, although no plan says so yet.
+func (m *Member) attended(n int) bool {
+	for key, other := range m.members {
+		if other.alive && m.plan.has(n, key) && m.opts.Now().Sub(other.seen) < m.opts.Lease {
+			return true
+		}
+	}
+	return false
 }
 
 const (
@@ -404,7 +419,7 @@ func (m *Member) saw(e jetstream.KeyValueEntry) {
 			if old == nil && m.known {
 				m.came(r.ID)
 			}
-			m.members[key] = &member{record: r, revision: e.Revision(), seen: m.opts.Now()}
+			m.members[key] = &member{record: r, revision: e.Revision(), seen: m.opts.Now(), alive: old != nil || m.known}
 		}
 	case strings.HasPrefix(key, partitionPrefix):
 		n, err := strconv.Atoi(strings.TrimPrefix(key, partitionPrefix))

@@ -99,7 +99,7 @@ func (m *Member) join(ctx context.Context, began time.Time) {
 	if m.known { // it was expelled
 		m.came(m.opts.ID)
 	}
-	m.members[key] = &member{record: first, revision: rev, seen: m.opts.Now()}
+	m.members[key] = &member{record: first, revision: rev, seen: m.opts.Now(), alive: true}
 	m.lease.renewed(began)
 }
 

@@ -43,10 +43,10 @@ func TestAhead(t *testing.T) {
 
 	shared := NewShared(broker.NewLogReader(b.JetStream(), broker.StreamEvents))
 	shared.Ahead(t.Context(), asked)
-	if missing := shared.missing(asked); len(missing) != 1 || missing[0] != 1<<40 {
+	if missing := shared.Missing(asked); len(missing) != 1 || missing[0] != 1<<40 {
 		t.Fatalf("missing of %d: %v", len(asked), missing)
 	}
-	if n := len(shared.missing(unasked)); n != len(unasked) {
+	if n := len(shared.Missing(unasked)); n != len(unasked) {
 		t.Fatalf("%d of %d events are missing that nobody asked for", n, len(unasked))
 	}
 	for i, seq := range said {

@@ -99,12 +99,13 @@ func (c *Cache) add(seq uint64, ev *events.Event) {
 
 // Ahead implements Log.
 func (c *Cache) Ahead(ctx context.Context, seqs []uint64) {
-	if missing := c.missing(seqs); len(missing) > 1 {
+	if missing := c.Missing(seqs); len(missing) > 1 {
 		readAll(ctx, c.log, missing, c.Keep)
 	}
 }
 
-func (c *Cache) missing(seqs []uint64) (missing []uint64) {
+// Missing returns those of some events that are not in memory.
+func (c *Cache) Missing(seqs []uint64) (missing []uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, seq := range seqs {

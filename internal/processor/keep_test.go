@@ -274,6 +274,7 @@ func TestOutputsStandWholeUntilTheyAreRead(t *testing.T) {
 			c.Policies[0].Compaction.Trigger = summarize.Condition{}
 			s := stage(t, c)
 			defer s.finish()
+			<-s.Ready()
 			svc, err := service.Start(s.schedule.broker.Conn(), s.Processor, service.Options{Logger: logger(t)})
 			if err != nil {
 				t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 // prompt is what the service gives for a thread, with its clock that of the scene.
 func (s *scene) prompt(thread string) api.ContextReply {
 	s.schedule.t.Helper()
+	<-s.Ready()
 	svc, err := service.Start(s.schedule.broker.Conn(), s.Processor, service.Options{Logger: logger(s.schedule.t)})
 	if err != nil {
 		s.schedule.t.Fatal(err)

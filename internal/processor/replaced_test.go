@@ -54,6 +54,7 @@ func (s *schedule) checkRecords(view func(partition int) state.View) {
 
 // serve answers requests until the returned function is called.
 func (s *schedule) serve(p *running) (stop func()) {
+	<-p.Ready() // settled, it has yet to see that it is at the log's end
 	svc, err := service.Start(s.broker.Conn(), p, service.Options{Logger: logger(s.t)})
 	if err != nil {
 		s.t.Fatal(err)

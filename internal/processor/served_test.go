@@ -21,6 +21,7 @@ func TestServedPromptsAreCounted(t *testing.T) {
 	b := s.schedule.broker
 	var mu sync.Mutex
 	got, held, whole := map[string]int{}, int64(0), int64(0)
+	<-s.Ready()
 	svc, err := service.Start(b.Conn(), s.Processor, service.Options{Logger: logger(t), Served: func(served service.Served) {
 		mu.Lock()
 		defer mu.Unlock()

@@ -252,24 +252,7 @@ func TestDeadOwnersRequestsAreAnswered(t *testing.T) {
 			var asking sync.WaitGroup
 			for _, name := range names {
 				last := put(t, f.broker.Conn(), "tool.result."+name, toolResult("m3", 3))
-				asking.Go(func() {
-					for ctx := within(t); ; {
-						list := f.answers(api.ThreadGet+name, fmt.Sprintf(`{"min_event_seq":%d}`, last))
-						if len(list) != 1 {
-							t.Errorf("%s has %d answers: %+v", name, len(list), list)
-							return
-						}
-						code := list[0].Header.Get("Nats-Service-Error-Code")
-						if code == "503" && ctx.Err() == nil { // on a slow machine the next owner takes longer than a request is kept
-							continue
-						}
-						var got api.ThreadReply
-						if code != "" || json.Unmarshal(list[0].Data, &got) != nil || got.ToolResults != 3 {
-							t.Errorf("%s: code %q, %s", name, code, list[0].Data)
-						}
-						return
-					}
-				})
+				asking.Go(func() { f.oneAnswer(t, name, last, 3) })
 			}
 			asking.Wait()
 			t.Logf("%d answers after %s", len(names), time.Since(began))
@@ -280,6 +263,68 @@ func TestDeadOwnersRequestsAreAnswered(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// oneAnswer asks for a thread as it is behind an event, when it has so many outputs: each request has one answer, though 503 may be it.
+func (f *flock) oneAnswer(t *testing.T, name string, last, outputs uint64) {
+	for ctx := within(t); ; {
+		list := f.answers(api.ThreadGet+name, fmt.Sprintf(`{"min_event_seq":%d}`, last))
+		if len(list) != 1 {
+			t.Errorf("%s has %d answers: %+v", name, len(list), list)
+			return
+		}
+		code := list[0].Header.Get("Nats-Service-Error-Code")
+		if code == "503" && ctx.Err() == nil { // on a slow machine the next owner takes longer than a request is kept
+			continue
+		}
+		var got api.ThreadReply
+		if code != "" || json.Unmarshal(list[0].Data, &got) != nil || got.ToolResults != outputs {
+			t.Errorf("%s: code %q, %s", name, code, list[0].Data)
+		}
+		return
+	}
+}
+
+// All members of a cluster die, and another one comes while their leases last: it is in no plan yet, and the one that writes plans is dead. What is asked
+// of it from its beginning on has an answer all the same.
+func TestFirstBehindDeadMembersAnswers(t *testing.T) {
+	t.Parallel()
+	f := newFlock(t, 1)
+	f.config.Cluster.Standbys, f.lease = 1, cluster.DefaultLease
+	var dead []*answering
+	var proxies []*brokertest.Faults
+	for range 2 {
+		faults := brokertest.StartFaults(t, f.broker.URL(), 1, 0)
+		dead, proxies = append(dead, f.serveOn(faults.URL())), append(proxies, faults)
+		f.shared(dead...)
+	}
+	names := f.threadsOf(append(dead[0].Owned(), dead[1].Owned()...), 1)
+	last := map[string]uint64{}
+	for _, name := range names {
+		last[name] = put(t, f.broker.Conn(), "tool.result."+name, toolResult("m1", 3))
+	}
+	for _, m := range dead {
+		if err := m.Settled(within(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, faults := range proxies {
+		faults.Cut()
+	}
+	next := f.serve()
+	var asking sync.WaitGroup
+	for _, name := range names {
+		asking.Go(func() { f.oneAnswer(t, name, last[name], 1) })
+	}
+	asking.Wait()
+	next.end(t)
+	for i, m := range dead {
+		proxies[i].Restore()
+		m.stop()
+		if err := <-m.ran; err != nil && !errors.Is(err, processor.ErrOtherWriter) {
+			t.Error(err)
+		}
 	}
 }
 

@@ -34,6 +34,7 @@ func TestStaleness(t *testing.T) {
 	}
 	s := &staleness{scene: stage(t, c), models: models, table: table, sent: map[string]uint64{}}
 	defer s.finish()
+	<-s.Ready()
 	svc, err := service.Start(s.schedule.broker.Conn(), s.Processor, service.Options{Logger: logger(t)})
 	if err != nil {
 		t.Fatal(err)

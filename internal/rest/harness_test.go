@@ -85,6 +85,7 @@ func begin(t testing.TB, o options) *world {
 		ran <- nil
 	} else {
 		go func() { ran <- p.Run(ctx) }()
+		<-p.Ready()
 	}
 	svc, err := service.Start(b.Conn(), p, service.Options{Logger: logger(t)})
 	if err != nil {

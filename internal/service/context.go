@@ -87,6 +87,7 @@ func (s *Service) makeContext(ctx context.Context, r *request, served *Served) (
 	defer snapshot.Close()
 	from := Reading{
 		View: snapshot.View, Log: s.contents, Policies: s.backend.Policies(), Counts: s.counts, Now: s.backend.Now(),
+		turn: turn{of: s.turns, cold: s.contents.Missing},
 	}
 	of, err := from.thread(name)
 	if err != nil {
@@ -142,6 +143,7 @@ type Reading struct {
 	Policies []summarize.Policy
 	Counts   *tokens.Memo // nil: not worth keeping
 	Now      time.Time    // by which summaries expire; zero: the thread's last event's
+	turn     turn         // zero: nothing else goes on beside it
 }
 
 // ReadContext makes the context of a thread from one state of a store: the running one's, or that of a
@@ -163,7 +165,7 @@ func (from Reading) thread(name string) (*reading, error) {
 	if h == nil || h.Ordinals == 0 {
 		return nil, fault(codeNotFound, "no thread %q", name)
 	}
-	r := &reading{log: from.Log, view: from.View, header: h, counts: from.Counts, now: from.Now, renewing: map[string]bool{}}
+	r := &reading{log: from.Log, view: from.View, header: h, counts: from.Counts, now: from.Now, turn: from.turn, renewing: map[string]bool{}}
 	if r.now.IsZero() {
 		r.now = time.Unix(0, h.LastAt)
 	}
@@ -179,6 +181,7 @@ type reading struct {
 	policy *summarize.Policy
 	counts *tokens.Memo
 	now    time.Time
+	turn   turn
 
 	outputs  *thread.Compaction // how far the thread is compacted, and which tool outputs stand whole
 	renewing map[string]bool    // summaries that were read, stand in prompts and are stale
@@ -191,11 +194,19 @@ func (r *reading) reply(ctx context.Context, req api.ContextRequest) (api.Contex
 	if err != nil {
 		return api.ContextReply{}, err
 	}
+	if err := r.turn.take(ctx); err != nil {
+		return api.ContextReply{}, err
+	}
+	defer r.turn.end()
 	compaction, current, err := r.compaction()
 	if err != nil {
 		return api.ContextReply{}, err
 	}
-	messages, err := r.messages(ctx, compaction, current)
+	rows, err := r.rows(ctx, compaction, current)
+	if err != nil {
+		return api.ContextReply{}, err
+	}
+	messages, err := r.messages(ctx, rows)
 	if err != nil {
 		return api.ContextReply{}, err
 	}
@@ -294,8 +305,8 @@ func (r *reading) over(sum *thread.Summary) bool {
 	return true
 }
 
-// messages are those that no compaction replaces, in order.
-func (r *reading) messages(ctx context.Context, c *thread.Compaction, current *prompt.Summary) ([]prompt.Message, error) {
+// rows are the messages that no compaction replaces, in order. What they say is in memory then, unless it is too much.
+func (r *reading) rows(ctx context.Context, c *thread.Compaction, current *prompt.Summary) ([]*thread.Message, error) {
 	name, from := r.header.Thread, uint64(1)
 	var rows []*thread.Message
 	if current != nil {
@@ -312,7 +323,11 @@ func (r *reading) messages(ctx context.Context, c *thread.Compaction, current *p
 		return nil, err
 	}
 	rows = append(rows, more...)
-	r.ahead(ctx, rows)
+	return rows, r.ahead(ctx, rows)
+}
+
+// messages are those of some rows.
+func (r *reading) messages(ctx context.Context, rows []*thread.Message) ([]prompt.Message, error) {
 	var list []prompt.Message
 	for i, m := range rows {
 		if leaves(m) {
@@ -334,7 +349,7 @@ func (r *reading) messages(ctx context.Context, c *thread.Compaction, current *p
 func leaves(m *thread.Message) bool { return m.Deleted && (!m.Tool || m.Rewound) }
 
 // ahead has the messages' events read at once where they are not in memory.
-func (r *reading) ahead(ctx context.Context, rows []*thread.Message) {
+func (r *reading) ahead(ctx context.Context, rows []*thread.Message) error {
 	var seqs []uint64
 	for _, m := range rows {
 		if leaves(m) {
@@ -345,7 +360,7 @@ func (r *reading) ahead(ctx context.Context, rows []*thread.Message) {
 			seqs = append(seqs, m.Seq)
 		}
 	}
-	r.log.Ahead(ctx, seqs)
+	return r.turn.read(ctx, r.log, seqs)
 }
 
 // message is one message, or what stands for it.

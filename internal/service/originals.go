@@ -17,7 +17,9 @@ func ReadOriginals(ctx context.Context, from Reading, name string) ([]prompt.Mes
 	if err != nil {
 		return nil, err
 	}
-	r.ahead(ctx, rows)
+	if err := r.ahead(ctx, rows); err != nil {
+		return nil, err
+	}
 	var list []prompt.Message
 	for _, m := range rows {
 		if leaves(m) {

@@ -109,6 +109,7 @@ type Service struct {
 	max      int // bytes of an answer
 	cancel   context.CancelFunc
 	slots    chan struct{}
+	turns    turns
 	waiting  waiting
 	kept     atomic.Int64 // requests that another processor has to answer
 	// bound limits the time of a request that has a context of its own, to the service's end at the latest.
@@ -138,7 +139,7 @@ func Start(nc *nats.Conn, backend Backend, o Options) (*Service, error) {
 		backend: backend, shared: o.Shared, contents: content.NewShared(backend.Log()), counts: counts,
 		log: o.Logger, odd: o.Logger.Sample(&zerolog.BurstSampler{Burst: 1, Period: tellEvery}),
 		conn: nc, inboxes: o.Inboxes, refused: o.Refused, served: o.Served, max: int(nc.MaxPayload()),
-		cancel: cancel, slots: make(chan struct{}, maxConcurrent),
+		cancel: cancel, slots: make(chan struct{}, maxConcurrent), turns: newTurns(),
 		identity: micro.ServiceIdentity{Name: api.Name, ID: nuid.Next(), Version: semantic(o.Version), Metadata: map[string]string{"contract_version": api.ContractVersion}},
 		started:  time.Now().UTC(),
 	}

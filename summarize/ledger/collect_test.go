@@ -69,6 +69,13 @@ func TestFiles(t *testing.T) {
 		{"directories", `
 			call bash {"command":"mv tests/a_test.go src/ && rm -rf tests/ && mkdir -p out/"}`,
 			"src/a_test.go written 1 created, tests/a_test.go deleted"},
+		{"made again", `
+			call bash {"command":"rm -rf /srv/agent-0.79.6 && mkdir -p /srv/agent-0.79.6 && npm pack"}
+			call bash {"command":"rm -rf /srv/agent-1.2 old/x.y; mkdir -p '/srv/agent-1.2/src'"}
+			call bash {"command":"rm -rf lib/queue.d && git clone https://example.org/queue lib/queue.d"}
+			call bash {"command":"mkdir -p lib/tmp.d; rm -rf lib/tmp.d; mkdir lib/tmp.data"}
+			call bash {"command":"mkdir -p a.b/c; rm -rf a.b; mkdir -p a.b/d; rm -rf a.b/d"}`,
+			"a.b/d deleted, lib/tmp.d deleted, old/x.y deleted"},
 		{"swe-agent", `
 			call open {"command":"open src/x.py 10"}
 			call edit {"command":"edit 3:4\nreturn 1\nend_of_edit"}

@@ -235,7 +235,7 @@ func (v *view) onlyGone(paths []string) bool {
 func briefly(line string) string {
 	words := strings.Fields(line)
 	for i, w := range words {
-		if len(w) > 12 && pathLike(w) {
+		if len(w) > 12 && pathLike(w) && w[0] != '@' { // the scope of a package is part of its name
 			words[i] = base(w)
 		}
 	}

@@ -154,6 +154,18 @@ func TestTasksTakeALine(t *testing.T) {
 	}
 }
 
+// TestBriefly: paths are named by their ends, packages with their scopes.
+func TestBriefly(t *testing.T) {
+	for line, want := range map[string]string{
+		"npm view @agentv/core@4.41.0-next.1":  "npm view @agentv/core@4.41.0-next.1",
+		"go test summarize/ledger/run_test.go": "go test run_test.go",
+	} {
+		if got := briefly(line); got != want {
+			t.Errorf("%s: %s", line, got)
+		}
+	}
+}
+
 // What failed is fixed by a run that covers it: the same program, each of its kinds, each of its files.
 func TestCovers(t *testing.T) {
 	for _, tt := range []struct {

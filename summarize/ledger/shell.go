@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"precis/summarize/shell"
@@ -64,9 +65,35 @@ func (c *collector) shell(at uint64, line string, steps []shell.Step, end outcom
 	line = head(line, maxScan)
 	end.refused = end.refused || end.failed() // whatever it would have written, it was no edit in vain
 	c.patches(at, arguments{raw: line}, end)
-	for _, step := range steps {
-		c.simple(at, step.Words, end)
+	made := madeBy(steps)
+	for i, step := range steps {
+		words := step.Words
+		if name, _ := step.Program(); name == "rm" && len(made) > 0 {
+			words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return made[strings.TrimSuffix(w, "/")] > i })
+		}
+		c.simple(at, words, end)
 	}
+}
+
+// madeBy has the directories that commands make, with the last command that does.
+func madeBy(steps []shell.Step) (last map[string]int) {
+	for i, step := range steps {
+		name, operands := step.Program()
+		if name != "mkdir" && (name != "git" || !slices.Contains(operands, "clone")) {
+			continue
+		}
+		if last == nil {
+			last = map[string]int{}
+		}
+		for _, dir := range operands {
+			dir = strings.TrimSuffix(dir, "/")
+			last[dir] = i
+			for end := len(dir); end > 0 && name == "mkdir"; end = strings.LastIndexByte(dir[:end], '/') {
+				last[dir[:end]] = i // mkdir -p
+			}
+		}
+	}
+	return last
 }
 
 // simple records what one simple command does with files.

@@ -78,6 +78,8 @@ type document struct {
 	oldAt     int               // and where that line is
 	running   string            // the id of a process that goes on
 	title     string            // of an HTML page
+	rendered  bool              // lines are the texts of an HTML page, without its tags
+	links     int               // of such a page
 	dropped   int               // noise lines, not in lines
 	total     int               // lines of the source
 	elements  map[string]bool   // of an accessibility tree: the roles and names so far
@@ -103,6 +105,7 @@ type document struct {
 	listing   bool              // names of files and directories, one per line
 	placed    bool              // its lines have their numbers in one file: what they don't show is named between them
 	prose     bool              // text for people, as opposed to code or data
+	literal   bool              // blanks in quotes are part of what is quoted
 	digest    bool              // and a document (digest.go)
 	anyRule   bool              // any sign may underline a heading
 	above     []int32           // by line: the one that opens the block it is in, if that has to be shown with it; may be nil
@@ -119,6 +122,7 @@ func newDocument(content string, category Category, args call.Arguments) documen
 	d := document{altered: altered, shape: shapeOf(text), under: words.None, anyRule: anyRule(category, args), endFirst: category == CommandOutput,
 		noisy: category == CommandOutput || category == Other}
 	d.prose, d.digest = isProse(category, args, text)
+	d.literal = !d.prose && (category == FileContent || category == SearchResults || category == WriteResult)
 	d.listing = category == DirectoryListing || d.shape == shapePaths
 	if d.shape == shapePlain && looksDiff(text, category) {
 		d.shape = shapeDiff
@@ -318,11 +322,11 @@ func (l *line) cutRule() {
 }
 
 // squeeze notes how a line is set, and takes that out of it.
-func (l *line) squeeze() {
+func (l *line) squeeze(literal bool) {
 	l.indent = indentOf(l.text)
 	l.text = strings.TrimSpace(l.text)
 	l.columns = strings.Count(l.text, "\t") >= fewTabs
-	l.text = squash(l.text)
+	l.text = squash(l.text, literal)
 }
 
 // ofShape takes from a line what its document's shape puts beside its text; nothing is left of one that says where the next ones are.
@@ -391,7 +395,7 @@ func (d *document) add(raw string, number int) {
 	if l.group < 0 {
 		l.at = cmp.Or(l.number, d.total)
 	}
-	l.squeeze()
+	l.squeeze(d.literal || d.shape == shapeDiff)
 	if d.ruled && l.group >= 0 {
 		l.text, l.number = raw, 0 // a version differs in its indentation
 	}
@@ -509,14 +513,24 @@ func anyRule(category Category, args call.Arguments) bool {
 // leastHeadings tell that files shown together are documents.
 const leastHeadings = 3
 
-// squash folds runs of white space inside a line into one space: columns and tables are wider than their content.
-func squash(s string) string {
+// squash folds runs of white space inside a line into one space: columns and tables are wider than their content. In quotes they are content
+// if that is literal: an edit takes its old text from there.
+func squash(s string, literal bool) string {
 	if !squashable(s) {
 		return s
 	}
 	out := make([]byte, 0, len(s))
+	var unended [utf8.RuneSelf]bool // quotes of which one has no end: no further one is looked for, or a line of them would take forever
 	for i := 0; i < len(s); {
 		size := 1
+		if literal && strings.IndexByte("\"'`", s[i]) >= 0 && !unended[s[i]] {
+			end, apostrophe := quoteEnd(s, i)
+			if end > i {
+				out, i = append(out, s[i:end]...), end
+				continue
+			}
+			unended[s[i]] = !apostrophe
+		}
 		space := blank[s[i]]
 		if s[i] >= utf8.RuneSelf {
 			var r rune
@@ -531,6 +545,25 @@ func squash(s string) string {
 		i += size
 	}
 	return strings.TrimSuffix(string(out), " ")
+}
+
+// stringPrefix matches what a string of Python may begin with in front of its quote.
+var stringPrefix = regexp.MustCompile(`(?i)(?:^|\W)(?:[rbuf]|r[bf]|[bf]r)$`)
+
+// quoteEnd returns the place behind a quoted text that begins at from; from, if the line does not end it, or if it is an apostrophe.
+func quoteEnd(s string, from int) (end int, apostrophe bool) {
+	if from > 0 && s[from] == '\'' && (lex.IsLower(s[from-1]) || lex.IsUpper(s[from-1])) && !stringPrefix.MatchString(s[max(0, from-3):from]) {
+		return from, true
+	}
+	for i := from + 1; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case s[from]:
+			return i + 1, false
+		}
+	}
+	return from, false
 }
 
 // squashable finds a tab, or a run of spaces.

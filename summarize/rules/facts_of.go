@@ -359,10 +359,11 @@ func (d *document) page() (title string, headings, links int) {
 			if e, ok := page.ElementIn(l.text); ok && l.starts && e.Role == "link" {
 				links += 1 + l.repeat
 			}
-		} else if strings.Contains(l.text, "://") {
-			links += strings.Count(l.text, "http://") + strings.Count(l.text, "https://")
+		} else if !d.rendered {
+			links += strings.Count(l.text, "](") // Markdown's; an address alone is no link
 		}
 	}
+	links += d.links
 	if d.title != "" {
 		title = d.title
 	}
@@ -522,7 +523,7 @@ func (d *document) extent() string {
 	if d.middleCut {
 		return itoa(d.total-1) + " of more"
 	}
-	if first <= 1 && last == 0 || d.dotted {
+	if first <= 1 && (last == 0 || d.dotted) {
 		if d.goesOn != "" {
 			return "first " + itoa(d.total) + d.goesOn
 		}

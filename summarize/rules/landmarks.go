@@ -218,15 +218,53 @@ func headingOf(text string) (name string, ok bool) {
 }
 
 // conclusive matches the headings under which a report says what it found.
-var conclusive = regexp.MustCompile(`(?i)^(?:\d+[.)] )?\W*(?:executive |final |overall |review )?(?:summary|conclusions?|key findings?|findings|recommendations?|decisions?|outcome|resolution|verdict|root cause|answer|bottom line|key takeaways?|tl;?dr|overall assessment|result|next steps)\b|^\W*(?:critical|blocking|must[ -]fix)(?: (?:issues?|findings?|problems?|bugs?))?(?: \(\d+\))?:?$`)
+var conclusive = regexp.MustCompile(`(?i)^(?:\d+[.)] )?\W*(?:executive |final |overall |review )?(?:summary|conclusions?|key findings?|findings|recommendations?|decisions?|outcome|resolution|verdict|root cause|answer|bottom line|(?:(?:critical|key|main) )?(?:takeaways?|insights?)|gaps?:?$|what is (?:not|missing)|tl;?dr|overall assessment|result|next steps)\b|^\W*(?:critical|blocking|must[ -]fix)(?: (?:issues?|findings?|problems?|bugs?))?(?: \(\d+\))?:?$|\b(?:coverage|tests?|analysis|review|changes?|results?|findings|investigation|research|status|impact) summary$`)
 
-// graveHeading matches those of what a review finds worst.
-var graveHeading = regexp.MustCompile(`(?i)^\W*(?:critical|blocking|must[ -]fix)`)
+// summaryTitle matches titles of all of a report, which may be one: a verdict in a title says something itself.
+var summaryTitle = regexp.MustCompile(`(?i)^(?:\d+[.)] )?\W*(?:executive |final |overall |review )?summary\b|\w summary$`)
 
-// conclusions are the first sentences below such headings, and those headings that say it themselves ("Verdict: approve"). A
-// report without one ends with its conclusion.
+// graveHeading matches those whose list says it all: what a review finds worst, what is missing.
+var graveHeading = regexp.MustCompile(`(?i)^\W*(?:critical|blocking|must[ -]fix|(?:key |main )?(?:takeaways?|insights?):?$|gaps?:?$|what is (?:not|missing))`)
+
+// conclusions are the first sentences below such headings, and those headings that say it themselves ("Verdict: approve"). The title of all of it
+// counts if there is no other. A report without one ends with its conclusion.
 func (d *document) conclusions(report bool) []int {
-	var lines []int
+	title := d.titleOfAll()
+	lines := d.concluding(title)
+	if len(lines) == 0 && title >= 0 {
+		lines = d.concluding(words.None)
+	}
+	if len(lines) == 0 && report {
+		return d.lastParagraph()
+	}
+	return lines[:min(len(lines), 2*mostConclusions)]
+}
+
+// titleOfAll returns the line of the first heading if several others come, all below it; none if not.
+func (d *document) titleOfAll() int {
+	title, level, others := words.None, 0, 0
+	for i := range d.lines {
+		l := &d.lines[i]
+		if _, ok := headingOf(l.text); !ok || !l.starts {
+			continue
+		}
+		switch at := headingLevel(l.text); {
+		case title < 0:
+			title, level = i, at
+		case at <= level:
+			return words.None
+		default:
+			others++
+		}
+	}
+	if others < 2 {
+		return words.None
+	}
+	return title
+}
+
+// concluding finds conclusions, other than below a title.
+func (d *document) concluding(title int) (lines []int) {
 	after := 0 // the level of the heading whose first sentence is to come
 	items := 0 // how many items of the list are part of the sentence above
 	grave := false
@@ -234,7 +272,7 @@ func (d *document) conclusions(report bool) []int {
 		l := &d.lines[i]
 		if name, ok := headingOf(l.text); ok && l.starts {
 			switch level := headingLevel(l.text); {
-			case conclusive.MatchString(name):
+			case conclusive.MatchString(name) && (i != title || !summaryTitle.MatchString(name)):
 				after, grave = level, graveHeading.MatchString(name)
 				if _, said, ok := strings.Cut(name, ": "); ok && said != "" {
 					lines = append(lines, i)
@@ -260,10 +298,7 @@ func (d *document) conclusions(report bool) []int {
 			items = 0
 		}
 	}
-	if len(lines) == 0 && report {
-		return d.lastParagraph()
-	}
-	return lines[:min(len(lines), 2*mostConclusions)]
+	return lines
 }
 
 var listItem = regexp.MustCompile(`^(?:[-*•] |\d+[.)] )`)

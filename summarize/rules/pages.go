@@ -16,7 +16,7 @@ import (
 // addHTML adds the content of a page: every run of text between tags, and the addresses of its links.
 // It skips scripts, styles and drawings.
 func (d *document) addHTML(text string) {
-	d.total = strings.Count(text, "\n") + 1
+	d.total, d.rendered = strings.Count(text, "\n")+1, true
 	page := html.NewTokenizer(strings.NewReader(text))
 	within, title := "", ""
 	for {
@@ -57,6 +57,7 @@ func (d *document) addLink(page *html.Tokenizer) {
 		var name, value []byte
 		name, value, more = page.TagAttr()
 		if url := string(value); string(name) == "href" && (strings.HasPrefix(url, "http") || strings.HasPrefix(url, "/")) {
+			d.links++
 			d.addText(raw, lex.OneLine(url))
 		}
 	}
@@ -243,41 +244,72 @@ func (d *document) alerts(e page.Element, indent int) bool {
 	return d.alert >= 0
 }
 
-// findOwners finds what the texts of a page are about: the named element that they are in, or the heading or the link in front of them. Without it they
-// would be read as what the line above them says.
+// findOwners finds what the texts of a page are about: the named element that they are in, or the heading, the link or the label in front of them.
+// Without it they would be read as what the line above them says.
 func (d *document) findOwners() {
-	const farthest = 60 // lines
 	d.above = make([]int32, len(d.lines))
 	for i := range d.above {
 		d.above[i] = words.None
-		l := &d.lines[i]
-		if l.aside || l.dull() || !strings.HasPrefix(l.text, "StaticText ") {
-			continue
-		}
-		indent, next := l.indent, true
-		for j := i - 1; j >= max(0, i-farthest); j-- {
-			o := &d.lines[j]
-			e, ok := page.ElementIn(o.text)
-			if !ok || !o.starts {
-				continue
-			}
-			if o.indent > indent && !next {
-				continue // in what stands in front of it, further up
-			}
-			inner := o.indent >= indent
-			if e.Name != "" && !o.aside && (e.Role == "heading" || e.Role == "link" || e.Role == "LabelText" || !inner && owns(e.Role)) {
-				d.above[i] = int32(j)
-				break
-			}
-			if inner && e.Role == "StaticText" && o.indent == indent && d.above[j] >= 0 {
-				d.above[i] = d.above[j]
-				break
-			}
-			if o.indent < indent {
-				indent = o.indent
-			}
+		if l := &d.lines[i]; !l.aside && !l.dull() && strings.HasPrefix(l.text, "StaticText ") {
+			d.above[i] = d.ownerOf(i)
 		}
 	}
+}
+
+// ownerOf returns the line that a text is about, from those in front of it.
+func (d *document) ownerOf(i int) int32 {
+	const farthest = 60 // lines
+	indent := d.lines[i].indent
+	unlabelled := d.isLabel(i) || continues(d.lines[i].text) // no label in front is what it is about
+	for j := i - 1; j >= max(0, i-farthest); j-- {
+		o := &d.lines[j]
+		e, ok := page.ElementIn(o.text)
+		if !ok || !o.starts {
+			continue
+		}
+		inner := o.indent >= indent
+		if e.Name != "" && !o.aside && (e.Role == "heading" || e.Role == "link" || e.Role == "LabelText" || !inner && owns(e.Role)) {
+			return int32(j)
+		}
+		if inner && e.Role == "StaticText" {
+			switch above := d.above[j]; {
+			case !unlabelled && o.indent > indent && d.isLabel(j) && d.lines[j-1].indent == indent:
+				return int32(j)
+			case o.indent != indent || above < 0:
+			case !unlabelled || !d.isLabel(int(above)):
+				return above
+			case d.above[above] >= 0: // what ends here is not about the next label
+				return d.above[above]
+			}
+		}
+		indent = min(indent, o.indent)
+		unlabelled = unlabelled || e.Name == "" && o.indent <= indent && !setsOff(e.Role) // a block of its own
+	}
+	return words.None
+}
+
+// continues reports whether a text goes on with a sentence, of which words in bold are a part.
+func continues(text string) bool {
+	text = strings.TrimLeft(strings.TrimPrefix(text, "StaticText "), `'" `)
+	return text != "" && (lex.IsLower(text[0]) || strings.IndexByte(",.;:)", text[0]) >= 0)
+}
+
+// setsOff reports whether an element of a role may be a label, or what one is about.
+func setsOff(role string) bool {
+	return role == "strong" || role == "term" || role == "LabelText" || role == "definition"
+}
+
+// isLabel reports whether a text is all that an element without a name has, by which a page sets off what the texts behind it are: a term, words in bold.
+func (d *document) isLabel(i int) bool {
+	if i == 0 || !strings.HasPrefix(d.lines[i].text, "StaticText ") {
+		return false
+	}
+	around := &d.lines[i-1]
+	e, ok := page.ElementIn(around.text)
+	if !ok || e.Name != "" || !setsOff(e.Role) || e.Role == "definition" {
+		return false
+	}
+	return around.indent < d.lines[i].indent && (i+1 == len(d.lines) || d.lines[i+1].indent <= around.indent)
 }
 
 // owns reports whether a named element of a role is what the texts in it are about.

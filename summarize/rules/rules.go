@@ -15,7 +15,7 @@ import (
 )
 
 // Version names the rules; it changes when the bytes of an output can change.
-const Version = "rules-47"
+const Version = "rules-48"
 
 // Input is one tool output and the known facts of its call.
 type Input struct {
@@ -86,7 +86,7 @@ func ToolOutput(in Input) Output {
 func read(in Input, source string, category Category, args call.Arguments) document {
 	doc := newDocument(source, category, args)
 	doc.placed = !doc.listing && len(doc.groups) == 0 && len(doc.lines) > 0 && doc.lines[len(doc.lines)/2].number > 0
-	if path, from := args.Shown(); in.held || doc.placed || category == FileContent && path != "" && from == 0 {
+	if path, from := args.Shown(); in.held || doc.placed || category == FileContent && from == 0 && (path != "" || args.Command() != "") {
 		doc.unplaced()
 	}
 	if len(in.Drop) > 0 { // they may be what is left of lines
@@ -211,10 +211,11 @@ func (d *document) sketch(in Input, category Category, room int) string {
 	return ""
 }
 
-// complete returns the facts with all lines, if they fit; it marks noise that was dropped.
+// complete returns the facts with all lines, if they fit; it marks noise that was dropped, and that a page is shown without its markup, which may be
+// what it shows: a page about HTML, or code that writes some.
 func (d *document) complete(in Input, header string, limit int) (text string, ok bool) {
 	mark := ""
-	if d.dropped > 0 || d.wrapped {
+	if d.dropped > 0 || d.wrapped || d.rendered {
 		kept := 0
 		for i := range d.lines {
 			kept += lex.Runes(d.lines[i].text)

@@ -182,7 +182,7 @@ func TestDottedView(t *testing.T) {
 		b.WriteString(itoa(i+300) + ". func part" + itoa(i) + "(orders []Order) error {\n")
 	}
 	text := ToolOutput(Input{ToolName: "view", Arguments: []byte(`{"path":"src/orders.go"}`), Content: b.String(), MaxChars: 800}).Text
-	if !strings.Contains(text, "Lines: 90") || !strings.Contains(text, "300|func part0(") && !strings.Contains(text, "300 part0") {
+	if !strings.Contains(text, "Lines: 300-389") || !strings.Contains(text, "300|func part0(") && !strings.Contains(text, "300 part0") {
 		t.Errorf("\n%s", text)
 	}
 }

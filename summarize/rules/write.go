@@ -28,6 +28,7 @@ func (d *document) write(picks []pick, named func(above, below int) string) body
 	var out body
 	hits := d.hitsIn(picks)
 	group, last := -1, nowhere // last: the fragment directly above
+	titled := false            // a heading is shown: what comes would be taken for a part of what it is about
 	for n, p := range picks {
 		l := &d.lines[p.line]
 		if n > 0 {
@@ -49,10 +50,12 @@ func (d *document) write(picks []pick, named func(above, below int) string) body
 				out.shown++
 			}
 		}
-		if n > 0 && l.group == group && (d.parted(picks[n-1].line, p.line) || d.runsOn(picks[n-1].choice, p.choice)) {
+		if n > 0 && l.group == group && (d.parted(picks[n-1].line, p.line) || titled && d.underOther(picks[n-1].line, p.line) || d.runsOn(picks[n-1].choice, p.choice)) {
 			b.WriteString(gapMark)
 		}
 		group = l.group
+		_, heading := headingOf(l.text)
+		titled = titled || heading && d.prose && !d.digest
 		text := d.lead(p.choice, last) + d.shown(p.choice, n+1 < len(picks) && picks[n+1].line == p.line+1)
 		b.WriteString(text)
 		last = p.choice
@@ -132,6 +135,19 @@ func (d *document) parted(above, line int) bool {
 	}
 	for i := above + 1; i < line; i++ {
 		if l := &d.lines[i]; l.indent < d.lines[line].indent && l.text != "" && l.text[0] != '#' {
+			return true
+		}
+	}
+	return false
+}
+
+// underOther reports whether a line without a number is below another heading than the one shown above it, which is not shown.
+func (d *document) underOther(above, line int) bool {
+	if d.lines[line].number > 0 {
+		return false
+	}
+	for i := above + 1; i < line; i++ {
+		if _, ok := headingOf(d.lines[i].text); ok {
 			return true
 		}
 	}

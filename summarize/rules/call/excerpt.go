@@ -46,8 +46,11 @@ func (a Arguments) Parts() (list []Part) {
 				return nil
 			}
 			continue
-		case name == "echo" || name == "printf" && len(operands) == 1 && strings.Count(operands[0], `\n`) == 1 && strings.HasSuffix(operands[0], `\n`):
+		case name == "echo":
 			list = append(list, Part{From: 1, To: 1})
+			continue
+		case name == "printf" && len(operands) == 1 && strings.HasSuffix(operands[0], `\n`):
+			list = append(list, Part{From: 1, To: strings.Count(operands[0], `\n`)})
 			continue
 		case !showsFiles[name] || len(operands) == 0 || !verdict.Shows(step):
 			return nil
