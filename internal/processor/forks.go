@@ -58,6 +58,9 @@ func (p *Processor) handed(ctx context.Context, to *partition, d fold.Delivery) 
 		if parent = p.part(from); parent == nil {
 			return p.apart(ctx, from, to.id)
 		}
+		var rest context.CancelFunc
+		ctx, rest = parent.untilStopped(ctx)
+		defer rest()
 		if err := parent.position.wait(ctx, d.Seq); err != nil {
 			return fmt.Errorf("wait for partition %d, which has the parent: %w", from, err)
 		}
@@ -76,6 +79,20 @@ func (p *Processor) handed(ctx context.Context, to *partition, d fold.Delivery) 
 		err = fmt.Errorf("partition %d is made again, and with it what the fork at event %d begins with: %w", from, d.Seq, fold.ErrNotReady)
 	}
 	return err
+}
+
+// untilStopped returns a context that ends when the partition is given up: it gets no further, and a bulk that waits for it has no lane
+// that a change of the set would end.
+func (p *partition) untilStopped(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-p.stopping:
+			cancel(errGivenUp)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 // decided commits what the open batch has decided, and waits until it is durable, with the batches before it.

@@ -145,7 +145,7 @@ func (o *outbox) published(ctx context.Context, name string) error {
 		return !slices.ContainsFunc(o.rows, waits), o.failure
 	})
 	if !ok && err == nil {
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 	return err
 }

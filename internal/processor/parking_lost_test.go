@@ -278,3 +278,28 @@ func TestCrashSchedulesOfLostRows(t *testing.T) {
 		processor.ParkAtOnce(s.config)
 	})
 }
+
+// A loss of all rows makes again what is lost, also with forks between the partitions: a bulk that waits for a parent that is given up meanwhile ends.
+func TestLostRowsOfForksInCluster(t *testing.T) {
+	t.Parallel()
+	f, load := parkingFlock(t, 29, 0)
+	load.forks = true
+	m := f.join()
+	for round := range 3 {
+		before, lost := valueOf(t, m.Processor, "precis_parking_total", "parked"), valueOf(t, m.Processor, "precis_parking_total", "lost")
+		load.publish(t, f.broker.Conn(), 150)
+		f.settleAll()
+		until(t, "no threads are parked", func() bool { return valueOf(t, m.Processor, "precis_parking_total", "parked") > before })
+		if err := f.purge("precis.parked.>"); err != nil {
+			t.Fatal(err)
+		}
+		until(t, fmt.Sprintf("round %d: nothing is lost", round), func() bool {
+			load.publish(t, f.broker.Conn(), 20)
+			f.settleAll()
+			return valueOf(t, m.Processor, "precis_parking_total", "lost") > lost
+		})
+	}
+	f.settleAll()
+	f.exact()
+	f.end(m, false)
+}
