@@ -194,8 +194,5 @@ func (p *Processor) Near(id int) bool { return slices.Contains(p.shares.follower
 // Together has one member of the cluster have all partitions.
 func (p *Processor) Together(ctx context.Context) error { return p.shares.member.Together(ctx) }
 
-// Runs reports whether the processor has a partition.
-func (p *Processor) Runs(id int) bool { return p.part(id) != nil }
-
 // Yield ends the following of a partition for a moment, as who takes it over does.
 func (p *Processor) Yield(id int) { p.shares.follower.Yield([]int{id})() }

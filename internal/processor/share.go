@@ -174,7 +174,7 @@ func (p *Processor) Acquire(ctx context.Context, ids []int) error {
 		})
 	}
 	for _, part := range parts { // a reload may not have seen them
-		if err == nil {
+		if err == nil && p.Runs(part.id) {
 			err = part.call(ctx, func() error {
 				if c := p.folds.Load(); c != part.config {
 					return part.reconfigure(c, p.opts.Now())
@@ -182,9 +182,6 @@ func (p *Processor) Acquire(ctx context.Context, ids []int) error {
 				return nil
 			})
 		}
-	}
-	if err == nil && slices.ContainsFunc(parts, func(part *partition) bool { return part.leaves.Load() }) {
-		err = errors.New("a partition was given up while it was taken over") // else it would count as held, and nobody would take it again
 	}
 	if err != nil {
 		_, ending := p.takeOut(context.WithoutCancel(ctx), parts, false)
@@ -295,6 +292,12 @@ func (p *Processor) Abandon(ids []int) {
 	for _, part := range p.some(ids) {
 		p.lose(part, nil)
 	}
+}
+
+// Runs implements cluster.Holder.
+func (p *Processor) Runs(id int) bool {
+	part := p.part(id)
+	return part != nil && !part.leaves.Load()
 }
 
 // lose ends a partition that another processor has, or may have: nothing of it can be stored any more.
