@@ -27,6 +27,12 @@ func markOf(value []byte) Lost {
 	return Lost{Set: true, Object: all[0], Gone: all[1:]}
 }
 
+// dropped is the mark once the partition's rows are.
+func (m Lost) dropped() Lost {
+	gone := append(slices.Clone(m.Gone), m.Object)
+	return Lost{Set: true, Gone: gone[max(0, len(gone)-mostGone):]}
+}
+
 func (m Lost) row() []byte { return []byte(strings.Join(append([]string{m.Object}, m.Gone...), "\n")) }
 
 // kindLost is of the store's own rows; the partition's number follows.
@@ -71,16 +77,4 @@ func (s *Store) ClearLost(partition int) error {
 		return fmt.Errorf("remove mark of partition %d: %w", partition, err)
 	}
 	return nil
-}
-
-// dropLost removes the rows of a partition, and notes in its mark that they are.
-func (s *Store) dropLost(partition int, from key, mark Lost) error {
-	gone := append(slices.Clone(mark.Gone), mark.Object)
-	mark = Lost{Gone: gone[max(0, len(gone)-mostGone):]}
-	b := s.db.NewBatch()
-	err := errors.Join(b.DeleteRange(from, from.end(), nil), b.Set(lostKey(partition), mark.row(), nil))
-	if err != nil {
-		return errors.Join(err, b.Close())
-	}
-	return errors.Join(b.Commit(pebble.Sync), b.Close())
 }

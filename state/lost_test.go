@@ -3,12 +3,17 @@ package state
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/rs/zerolog"
 )
 
@@ -28,6 +33,57 @@ func parkedStore(t *testing.T, fs FS, shelf *shelf) (*Store, *Partition) {
 	}
 	s.packs = newPacks()
 	return s, p
+}
+
+// Partitions are dropped together or not at all, whenever the process ends.
+func TestDropsAllOrNone(t *testing.T) {
+	disk, shelf := vfs.NewCrashableMem(), newShelf()
+	var dropping atomic.Bool
+	var left []*vfs.MemFS
+	s, p := parkedStore(t, errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if dropping.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			left = append(left, disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))}))
+		}
+		return nil
+	})), shelf)
+	_ = p.Close()
+	for _, id := range []int{0, 7} {
+		other, err := s.Partition(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		step{name: "t1", id: "m1", seq: 1}.do(t, other)
+		if _, err := other.Commit(Sync); err != nil {
+			t.Fatal(err)
+		}
+		_ = other.Close()
+	}
+	if err := s.MarkLost(3, "one"); err != nil {
+		t.Fatal(err)
+	}
+	dropping.Store(true)
+	if err := s.Drop(0, 3, 7); err != nil {
+		t.Fatal(err)
+	}
+	dropping.Store(false)
+	seen := map[string]bool{}
+	for _, disk := range append(left, disk.CrashClone(vfs.CrashCloneCfg{})) {
+		s := openParking(t, disk, shelf)
+		mark, err := s.Lost(3)
+		there := fmt.Sprint("marked ", mark.Object)
+		for _, id := range []int{0, 3, 7} {
+			h, unread := s.View(id).Header("t1")
+			there, err = fmt.Sprint(there, " ", h != nil), errors.Join(err, unread)
+		}
+		if seen[there] = true; err != nil {
+			t.Error(err)
+		}
+		s.closes(t)
+	}
+	if want := map[string]bool{"marked one true true true": true, "marked  false false false": true}; !maps.Equal(seen, want) {
+		t.Errorf("%v", seen)
+	}
+	s.closes(t)
 }
 
 // A mark says that a partition's rows are to be dropped until they are, and that they are made again until somebody says that they are; a process that ends does not forget it.

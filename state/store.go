@@ -234,17 +234,33 @@ func (s *Store) Free() (uint64, error) {
 	return usage.AvailBytes, err
 }
 
-// Drop removes all rows of a partition, which nothing may have open: the log has what they are made from.
-func (s *Store) Drop(partition int) error {
-	from := key{byte(partition >> 8), byte(partition)}
-	mark, err := s.Lost(partition)
-	if err == nil && mark.Object != "" {
-		err = s.dropLost(partition, from, mark)
-	} else if err == nil {
-		err = s.db.DeleteRange(from, from.end(), pebble.Sync)
+// Drop removes all rows of partitions, which nothing may have open, at once: the log has what they are made from. A mark says from then on that they are being
+// made again.
+func (s *Store) Drop(partitions ...int) error {
+	b := s.db.NewBatch()
+	err := s.dropped(b, partitions)
+	if err == nil {
+		err = b.Commit(pebble.Sync)
 	}
-	if err != nil {
-		return fmt.Errorf("drop partition %d: %w", partition, err)
+	if err = errors.Join(err, b.Close()); err != nil {
+		return fmt.Errorf("drop partitions %v: %w", partitions, err)
+	}
+	return nil
+}
+
+func (s *Store) dropped(b *pebble.Batch, partitions []int) error {
+	for _, partition := range partitions {
+		from := key{byte(partition >> 8), byte(partition)}
+		if err := b.DeleteRange(from, from.end(), nil); err != nil {
+			return err
+		}
+		mark, err := s.Lost(partition)
+		if err == nil && mark.Object != "" {
+			err = b.Set(lostKey(partition), mark.dropped().row(), nil)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -235,9 +235,10 @@ func (p *Processor) openAlone(ctx context.Context, at streams) ([]*partition, er
 }
 
 // dropLost drops the rows of all partitions, which nothing may have open, if parked rows of one are lost and the log has everything: what the lost one's forks begin with
-// may be handed over by others again only from the beginning. Where the log lacks something, nothing is dropped: who needs the rows finds that out.
+// may be handed over by others again only from the beginning. They go at once: a start that finds some gone, and the rows where they were put, would fail at such a fork.
+// Where the log lacks something, nothing is dropped: who needs the rows finds that out.
 func (p *Processor) dropLost(ctx context.Context, at streams) (dropped bool, err error) {
-	var lost, rest []int
+	var lost []int
 	for _, id := range p.all() {
 		is, err := p.isLost(ctx, id)
 		if err != nil {
@@ -245,8 +246,6 @@ func (p *Processor) dropLost(ctx context.Context, at streams) (dropped bool, err
 		}
 		if is {
 			lost = append(lost, id)
-		} else {
-			rest = append(rest, id)
 		}
 	}
 	if len(lost) == 0 {
@@ -257,12 +256,7 @@ func (p *Processor) dropLost(ctx context.Context, at streams) (dropped bool, err
 		return false, nil
 	}
 	p.log.Warn().Ints("partitions", lost).Msg("rows of parked threads are lost: all partitions are made again from the log")
-	for _, id := range append(rest, lost...) { // those with a mark last: an end in between is found again
-		if err := p.dropRows(id); err != nil {
-			return false, err
-		}
-	}
-	return true, nil
+	return true, p.dropRows(p.all()...)
 }
 
 // isLost reports whether a partition is marked, and rightly. The mark goes if its object is back, or nothing names it any more.

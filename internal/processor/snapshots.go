@@ -319,15 +319,17 @@ func (p *Processor) take(ctx context.Context, info snapshot.Info, at streams) (e
 	return p.store.Install(table)
 }
 
-// dropRows removes what the store has of a partition. It is made again from the log: what does not fit the record may be a snapshot's.
-func (p *Processor) dropRows(id int) error {
+// dropRows removes what the store has of partitions. They are made again from the log: what does not fit the record may be a snapshot's.
+func (p *Processor) dropRows(ids ...int) error {
 	p.snapshots.mu.Lock()
 	if p.snapshots.fromLog == nil { // there are no snapshots
 		p.snapshots.fromLog = map[int]bool{}
 	}
-	p.snapshots.fromLog[id] = true
+	for _, id := range ids {
+		p.snapshots.fromLog[id] = true
+	}
 	p.snapshots.mu.Unlock()
-	return p.store.Drop(id)
+	return p.store.Drop(ids...)
 }
 
 // snapshotMetrics are of the newest snapshots of own partitions.

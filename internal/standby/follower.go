@@ -34,8 +34,8 @@ type Options struct {
 	Open func(ctx context.Context, id int) (*state.Partition, *fold.Fold, error)
 	// Same fails if the streams are not, or not any more, those that rows at such places were made from.
 	Same func(context.Context, []state.Meta) error
-	// Drop removes a partition's rows: they are made again from the log.
-	Drop func(id int) error
+	// Drop removes partitions' rows: they are made again from the log.
+	Drop func(ids ...int) error
 	// Config is what is assumed to be in force where no configuration is on record.
 	Config func() *fold.Config
 	// Home is the partition of a thread.
