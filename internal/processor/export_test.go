@@ -169,6 +169,13 @@ func (p *Processor) SnapshotAt(id int) uint64 {
 	return p.snapshots.last[id].Position
 }
 
+// SnapshotTime is when the newest snapshot of an own partition was taken.
+func (p *Processor) SnapshotTime(id int) time.Time {
+	p.snapshots.mu.Lock()
+	defer p.snapshots.mu.Unlock()
+	return p.snapshots.last[id].Time
+}
+
 // Lost is the mark of a partition's lost rows.
 func (p *Processor) Lost(id int) (state.Lost, error) { return p.store.Lost(id) }
 

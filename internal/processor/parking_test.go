@@ -277,6 +277,55 @@ func TestObjectsDeletedWhileAway(t *testing.T) {
 	f.end(third, false)
 }
 
+// So does one that lacks no event, but what was decided by the clock while it was away.
+func TestExpiredWhileAway(t *testing.T) {
+	t.Parallel()
+	f, _ := parkingFlock(t, 30, 0)
+	f.bulkFrom = 1 << 40
+	f.config.Policies = requested(t).Policies
+	f.config.Policies[0].Staleness.TTL = time.Hour
+	id := broker.PartitionOf("p", f.config.Partitions)
+	isParked := func(m *sharer) bool { return len(f.parkedObjects(m)[id]) > 0 }
+	tended := func(m *sharer) {
+		f.settleAll()
+		if err := m.Tended(within(t)); err != nil {
+			t.Fatal(err)
+		}
+		f.settleAll()
+	}
+	first := f.join()
+	put(t, f.broker.Conn(), "tool.result.p", large("a"))
+	tended(first)
+	until(t, "the thread is not parked", func() bool { return isParked(first) })
+	f.end(first, false)
+	away := first.fs
+	f.disks = nil
+	second := f.join()
+	f.settleAll()
+	until(t, "the thread is not parked by the next owner", func() bool { return isParked(second) })
+	f.clock.forward(61 * time.Minute)
+	tended(second)
+	f.clock.forward(4 * 24 * time.Hour)
+	began := f.clock.now()
+	until(t, "there is no snapshot of what has expired", func() bool { return !second.SnapshotTime(id).Before(began) })
+	f.clock.forward(15 * 24 * time.Hour)
+	until(t, "the object is not deleted", func() bool { return valueOf(t, second.Processor, "precis_parking_total", "deleted") > 0 })
+	f.end(second, false)
+	f.disks, f.disk = nil, away
+	third := f.join()
+	f.settleAll()
+	if n := valueOf(t, third.Processor, "precis_snapshots_total", "used"); n == 0 {
+		t.Error("no partition begins from a snapshot")
+	}
+	if n := valueOf(t, third.Processor, "precis_parking_total", "lost") + valueOf(t, third.Processor, "precis_parking_total", "unread"); n > 0 {
+		t.Errorf("%v reads find nothing", n)
+	}
+	if h, err := third.View(id).Header("p"); err != nil || h.SummariesActive != 0 {
+		t.Errorf("%+v: %v", h, err)
+	}
+	f.end(third, false)
+}
+
 // A snapshot that another processor has made in the future, by its clock, does not keep its successor from making one.
 func TestSnapshotFromTheFuture(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"precis/internal/broker"
 	"precis/internal/recovery"
 	"precis/internal/snapshot"
 	"precis/state"
@@ -236,8 +237,10 @@ func (p *Processor) restore(ctx context.Context, id int) bool {
 	}
 	ahead := p.opts.BulkFrom
 	switch {
-	case mark.Set && meta.Position == 0, p.isStale(asking, meta.Position, at):
+	case mark.Set && meta.Position == 0:
 		ahead = 1
+	case p.isStale(asking, id, meta, at):
+		ahead = 0 // what its owners decided since may follow from no event
 	case at.events.Last < meta.Position+ahead:
 		p.madeAnew(id)
 	}
@@ -269,16 +272,17 @@ func (p *Processor) restore(ctx context.Context, id int) bool {
 	return false
 }
 
-// isStale reports whether rows that a store has at a position may name rows of parked threads that were deleted in order since: what comes next in the log is old, or gone.
-func (p *Processor) isStale(ctx context.Context, position uint64, at streams) bool {
-	if position == 0 || p.store.Format() == state.Format() {
+// isStale reports whether rows that a store has may name rows of parked threads that were deleted in order since: what comes next in the log, or the claim of the next owner, is
+// old, or gone.
+func (p *Processor) isStale(ctx context.Context, id int, meta state.Meta, at streams) bool {
+	if meta.Position == 0 || p.store.Format() == state.Format() {
 		return false
 	}
-	if position+1 < at.events.First {
+	if meta.Position+1 < at.events.First {
 		return true
 	}
-	next, err := p.events.Next(ctx, ">", position+1)
-	return err == nil && p.opts.Now().Sub(next.Time) >= snapshotStale
+	old := func(m broker.Stored, err error) bool { return err == nil && p.opts.Now().Sub(m.Time) >= snapshotStale }
+	return old(p.events.Next(ctx, ">", meta.Position+1)) || old(p.summaries.Next(ctx, recovery.OwnRecords(id), meta.Own.Seq+1))
 }
 
 // errUnfit: a snapshot is not of this log, or not for this program.
