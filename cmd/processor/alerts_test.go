@@ -345,7 +345,7 @@ var faulty = map[string]func(t *testing.T) *scraped{
 		s.asked(t, "unread")
 		nc := s.connection(t)
 		for range 8 { // minutes: a server that starts again is no reason
-			ask(t, nc)
+			askPrompt(t, nc)
 			s.scrape(t, 1)
 		}
 		return s
@@ -399,8 +399,8 @@ func withoutParkedRows(t *testing.T, take func(jetstream.JetStream) error) *scra
 	return s
 }
 
-// ask asks for the prompt of a thread without rows.
-func ask(t *testing.T, nc *nats.Conn) {
+// askPrompt asks for the prompt of a thread without rows.
+func askPrompt(t *testing.T, nc *nats.Conn) {
 	t.Helper()
 	m, err := nc.Request(api.ThreadContext+"t", nil, testTimeout)
 	if err != nil || m.Header.Get("Nats-Service-Error-Code") != "503" {
@@ -424,7 +424,7 @@ func (s *scraped) asked(t *testing.T, outcome string) {
 		if time.Now().After(end) {
 			t.Fatalf("not %s\n%s", outcome, s.logs)
 		}
-		ask(t, nc)
+		askPrompt(t, nc)
 	}
 	s.scrape(t, 3)
 }
