@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"precis/internal/snapshot"
 	"precis/state"
 )
 
@@ -30,5 +31,18 @@ func TestLossIsForgotten(t *testing.T) {
 	missing("long after", 2*lossForgotten, false)
 	if !l.some() {
 		t.Error("none is held")
+	}
+}
+
+// A partition that comes to the end of the log while its snapshots are looked for has another one made all the same: those may name what is lost.
+func TestOutdatedWhileSnapshotsAreLookedFor(t *testing.T) {
+	s := snapshots{bucket: &snapshot.Bucket{}, last: map[int]snapshot.Info{}}
+	there := snapshot.Info{Partition: 1, Position: 7}
+	if last := s.found(1, there); last.Position != 7 {
+		t.Errorf("%+v", last)
+	}
+	s.outdated(1)
+	if last := s.found(1, there); last.Position != 0 || s.last[1].Position != 0 {
+		t.Errorf("%+v, noted %+v", last, s.last[1])
 	}
 }

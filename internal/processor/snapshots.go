@@ -115,7 +115,7 @@ func (p *Processor) due(ctx context.Context, part *partition) bool {
 		if len(list) > 0 {
 			last = list[0]
 		}
-		s.note(part.id, last)
+		last = s.found(part.id, last)
 	}
 	age, position := p.opts.Now().Sub(last.Time), part.position.now()
 	if age < 0 { // by the clock of the former owner: how old it is can't be told
@@ -139,6 +139,17 @@ func (s *snapshots) note(id int, info snapshot.Info) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last[id] = info
+}
+
+// found notes the newest snapshot that there is, unless something else was noted while it was looked for; it returns what is.
+func (s *snapshots) found(id int, info snapshot.Info) snapshot.Info {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if last, known := s.last[id]; known {
+		return last
+	}
+	s.last[id] = info
+	return info
 }
 
 // outdated has another snapshot of an own partition be made as if there were none.
