@@ -15,6 +15,7 @@ import (
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/fold"
+	"precis/state"
 )
 
 // Steps takes events through their walk in their lane's partition, one after the other, up to the first that fails. It skips
@@ -76,9 +77,9 @@ func retry(h message.HandlerFunc) message.HandlerFunc {
 }
 
 // transient says whether trying again can help: not where half a step is in the batch, and not where
-// the same code will meet the same panic.
+// the same code will meet the same panic. Rows that a server has are waited for by the lane, which has turns meanwhile.
 func transient(err error) bool {
-	return !errors.Is(err, fold.ErrHalfDone) && !errors.Is(err, ErrPanic) && !errors.Is(err, context.Canceled)
+	return !errors.Is(err, state.ErrParked) && !errors.Is(err, fold.ErrHalfDone) && !errors.Is(err, ErrPanic) && !errors.Is(err, context.Canceled)
 }
 
 // take has the walk of a message's events taken in their partition.

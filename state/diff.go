@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/go-json-experiment/json"
 
 	"precis/internal/thread"
@@ -102,8 +101,8 @@ type differ struct {
 
 func (d *differ) run(want, got View) error {
 	prefix := want.key(d.kind)
-	return want.iterate(prefix, prefix.end(), func(a *pebble.Iterator) error {
-		return got.iterate(prefix, prefix.end(), func(b *pebble.Iterator) error {
+	return want.iterate(prefix, prefix.end(), func(a cursor) error {
+		return got.iterate(prefix, prefix.end(), func(b cursor) error {
 			d.merge(a, b)
 			return nil
 		})
@@ -111,7 +110,7 @@ func (d *differ) run(want, got View) error {
 }
 
 // merge goes through both in key order.
-func (d *differ) merge(a, b *pebble.Iterator) {
+func (d *differ) merge(a, b cursor) {
 	for inA, inB := a.First(), b.First(); inA || inB; {
 		order := compareKeys(a, b, inA, inB)
 		switch {
@@ -144,7 +143,7 @@ func (d *differ) compare(k, want, got []byte) {
 	}
 }
 
-func compareKeys(a, b *pebble.Iterator, inA, inB bool) int {
+func compareKeys(a, b cursor, inA, inB bool) int {
 	switch {
 	case !inA:
 		return 1

@@ -171,7 +171,7 @@ func eachChange(v reflect.Value, path string, free []string, each func(field str
 // A kind of row in neither list would never be compared, in silence.
 func TestEveryKindIsComparedOrNot(t *testing.T) {
 	own := []byte{ // of the store alone, or what can be read or made again from the rest
-		kindMeta, kindLedger, kindSeen, kindOutbox, kindStaged, kindStagedTo, kindRejected, kindIdle, kindIdleDue, kindSweep, kindChild, kindHanded, kindPlace,
+		kindMeta, kindLedger, kindSeen, kindOutbox, kindStaged, kindStagedTo, kindRejected, kindIdle, kindIdleDue, kindSweep, kindChild, kindHanded, kindPlace, kindParked, kindUnparked,
 	}
 	for _, kind := range kinds(t) {
 		if slices.Contains(folded, kind) == slices.Contains(own, kind) {

@@ -36,6 +36,8 @@
 //	D     time, thread                    -: the same, in the order of time
 //	p     parent child                    -: the thread names the other one as its parent; the parent may be another partition's
 //	h     sequence partition kind key     what the thread.forked at the sequence, an event of that partition, begins with: copies of rows
+//	P     thread                          Parked: what stands for the thread's rows of i, o, v, e, s, a, l, r, g and f
+//	U     object                          Unparked: it has had the rows of a thread that came back
 //	y     -                               Sweep: how far the summaries were compared with a changed configuration
 //
 // Contents of messages stay in the log; a row holds sizes, digests and the sequences to fetch them by.
@@ -62,6 +64,12 @@
 // A full disk makes Pebble call its logger's Fatalf, and if that returned, Commit would return nil
 // and reads would serve what was lost; ours ends the process.
 //
+// # Parked threads
+//
+// The rows of a thread that nothing happens to may be in an object that a server has (Options.Objects). View reads them there as if they were here, and whatever
+// writes to the thread has them back first, in the same batch (parked.go). Export copies what stands for them. The format of a store is another
+// one from its first parked thread on, which programs without them refuse.
+//
 // # In memory
 //
 // A Partition keeps the headers and compactions of the threads that it has written last, decoded, as the
@@ -69,6 +77,7 @@
 // partition is the only writer of these rows, so there is nothing to invalidate; the crash schedules compare them with the store.
 // The store knows in which partitions a thread may have children (kin), at most 8 MiB with 1,024 partitions.
 // It also knows the message ids of these threads, so that a new id needs no read of the store ([idsBytes] in all). Pebble has two memtables of 32 MiB beside these, and a block cache of 64 MiB.
+// Of parked threads that were read last it holds up to 16 MiB.
 //
 // # Limits
 //

@@ -218,8 +218,7 @@ func (v View) Revisions(name string, each func(thread.MessageRevision) (bool, er
 	})
 }
 
-// Begun reports whether another partition's thread has begun, as far as that is committed: a later fork does not begin it any more.
-func (p *Partition) Begun(partition int, name string) (bool, error) {
-	h, err := p.store.View(partition).Header(name)
-	return h != nil && (h.Ordinals > 0 || h.Forked()), err
+// Elsewhere is the header of another partition's thread, as far as it is committed; nil if there is none.
+func (p *Partition) Elsewhere(partition int, name string) (*thread.Header, error) {
+	return p.store.View(partition).Header(name)
 }

@@ -36,6 +36,8 @@ const (
 	kindChild    = 'p'
 	kindHanded   = 'h'
 	kindPlace    = 'a'
+	kindParked   = 'P'
+	kindUnparked = 'U'
 )
 
 // formatPartition is beyond every partition: the store's own rows.

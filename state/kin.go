@@ -60,7 +60,7 @@ func (s *Store) ChildPartitions(parent string) []int { return s.kin.of(parent) }
 // readKin notes the children that a partition holds.
 func (v View) readKin(k *kin) error {
 	prefix := v.key(kindChild)
-	return v.iterate(prefix, prefix.end(), func(it *pebble.Iterator) error {
+	return v.raw(prefix, prefix.end(), func(it *pebble.Iterator) error {
 		for ok := it.First(); ok; {
 			parent, _, valid := cutPart(it.Key()[len(prefix):])
 			if !valid {

@@ -102,12 +102,29 @@ func (f *full) save(t *testing.T, s *Store) {
 	}
 }
 
+// savePark writes the rows of parked threads into partition 3.
+func savePark(t *testing.T, s *Store) {
+	t.Helper()
+	p, err := s.Partition(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = p.Close() }()
+	c := writing(nil)
+	parkedRow(&c, &Parked{Digest: [32]byte{1}, Object: "a1", Rows: [len(parkedKinds)]uint64{101, 1, 2, 3, 4, 5, 6, 7, 8, 9}, Bytes: 102, Stored: 103})
+	p.set(p.key(kindParked).part("gone"), c.b)
+	p.NoteUnparked(Unparked{Thread: "back", Object: "a2", Since: time.Unix(9, 10).UTC()})
+	if _, err := p.Commit(Sync); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // layout is the rows of a store that has one of each kind, a line each.
-func layout(t *testing.T) string {
+func layout(t *testing.T, save func(*testing.T, *Store)) string {
 	t.Helper()
 	s := openOn(t, Memory(), "store")
 	defer s.closes(t)
-	newFull().save(t, s)
+	save(t, s)
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: newKey(3, 0)})
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +142,13 @@ func layout(t *testing.T) string {
 // The bytes of every kind of row belong to the format's name: a program that wrote other ones under the same name
 // would meet the stores of this one, and this one its stores, and neither could tell.
 func TestLayoutBelongsToFormat(t *testing.T) {
-	got := layout(t)
+	for name, save := range map[string]func(*testing.T, *Store){format: newFull().save, formatParked: savePark} {
+		t.Run(name, func(t *testing.T) { sameLayout(t, name, layout(t, save)) })
+	}
+}
+
+func sameLayout(t *testing.T, format, got string) {
+	t.Helper()
 	path := filepath.Join("testdata", "layout", format+".txt")
 	want, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) && os.Getenv("UPDATE_LAYOUT") != "" {
@@ -296,6 +319,11 @@ func reads(f *full, kind byte, p *Partition) error {
 		_, err = p.Sweep()
 	case kindHanded:
 		_, err = p.branch(f.handed)
+	case kindParked:
+		_, perr := p.Parked("gone")
+		err = errors.Join(perr, p.ParkedThreads(func(string, Parked) (bool, error) { return true, nil }))
+	case kindUnparked:
+		err = p.UnparkedObjects(func(Unparked) (bool, error) { return true, nil })
 	case kindChild:
 		err = p.Children(f.header.Parent, func(*thread.Header) (bool, error) { return true, nil })
 	default:
@@ -311,6 +339,7 @@ func TestRowsAreReadWhole(t *testing.T) {
 	defer s.closes(t)
 	f := newFull()
 	f.save(t, s)
+	savePark(t, s)
 	for _, kind := range kinds(t) {
 		if kind == kindConfig || kind == kindLedger {
 			continue // as they are: who reads them knows versions of them

@@ -42,8 +42,12 @@ func (p *Partition) LoadThread(name string) (*thread.State, error) {
 	}
 	if h == nil {
 		*st = thread.State{Header: thread.Header{Thread: name}}
-	} else {
-		*st = thread.State{Header: *h}
+		return st, nil
+	}
+	*st = thread.State{Header: *h}
+	if parked, err := p.parkedOf(name); parked != nil || err != nil {
+		st.Parked = parked
+		return st, err
 	}
 	return st, nil
 }
@@ -52,7 +56,11 @@ func (p *Partition) LoadThread(name string) (*thread.State, error) {
 func (p *Partition) Done(st *thread.State) { p.idle = st }
 
 func (p *Partition) loadMessage(st *thread.State, id string) (err error) {
-	st.Message, err = p.message(st.Header.Thread, id, st.Header.Ordinals)
+	if st.Parked != nil {
+		st.Message, err = p.Message(st.Header.Thread, id)
+	} else {
+		st.Message, err = p.message(st.Header.Thread, id, st.Header.Ordinals)
+	}
 	if err != nil || st.Message != nil || st.Header.Waiting == 0 {
 		return err
 	}

@@ -24,6 +24,11 @@ type Partition struct {
 	room     int                 // for the batches to come; 0: as much as usual
 	threads  map[string]*written // of the open batch
 	puts     hashes              // of the messages whose rows the open batch writes
+	unparked map[string]bool     // threads whose rows the open batch writes back
+	present  string              // a thread that is known to have its rows
+	parking  bool                // the open batch parks threads, and does nothing else
+	sending  map[string]bool     // Sending, before the open batch; nil: not asked for
+	failed   error               // why the open batch can't be applied
 	last     lastWritten
 	outgoing []*Outgoing
 	jobs     []*thread.Job
@@ -57,7 +62,7 @@ type lastWritten struct {
 // Partition opens a partition for writing.
 func (s *Store) Partition(id int) (*Partition, error) {
 	_ = s.opts.FS.Remove(s.tableFile(uint16(id))) // usually there is none
-	p := &Partition{store: s, View: View{id: uint16(id)}, hot: newHot(s.share(hotBytes)), ids: newIDs(s.share(idsBytes))}
+	p := &Partition{store: s, View: View{s: s, id: uint16(id)}, hot: newHot(s.share(hotBytes)), ids: newIDs(s.share(idsBytes))}
 	p.begin()
 	meta, err := p.View.Meta()
 	if err != nil {
@@ -77,6 +82,7 @@ func (p *Partition) begin() {
 	p.puts.clear(mostPuts)
 	p.outgoing, p.jobs = nil, nil
 	p.changed, p.ranged = false, false
+	p.unparked, p.present, p.parking, p.sending, p.failed = nil, "", false, nil, nil
 }
 
 // mostPuts is up to which length a batch's table of messages is used again; that of a bulk would stay large.
@@ -131,7 +137,11 @@ func (p *Partition) Header(name string) (*thread.Header, error) {
 }
 
 // committed reads behind the open batch.
-func (p *Partition) committed() View { return p.store.View(int(p.id)) }
+func (p *Partition) committed() View {
+	v := p.store.View(int(p.id))
+	v.stops = p.stops
+	return v
+}
 
 // Changed says that the open batch holds something.
 func (p *Partition) Changed() bool { return p.changed }
@@ -232,6 +242,9 @@ func (p *Partition) apply(opts *CommitOptions) error {
 
 // end writes what the open batch has kept back.
 func (p *Partition) end() (err error) {
+	if p.failed != nil {
+		return p.failed
+	}
 	for name, w := range p.threads {
 		if w.compaction == nil {
 			if w.compaction, err = p.compactionBefore(name, w); err != nil {
@@ -287,6 +300,7 @@ func (p *Partition) Close() error { return p.open.Close() }
 
 // set and remove can't fail but by misuse: a batch only grows in memory until it is committed.
 func (p *Partition) set(k key, value []byte) {
+	p.backFirst(k)
 	if p.unseen != nil && (k[2] == kindHeader || k[2] == kindMessage) {
 		p.unseen.add(k)
 	}
@@ -294,6 +308,7 @@ func (p *Partition) set(k key, value []byte) {
 }
 
 func (p *Partition) remove(k key) {
+	p.backFirst(k)
 	p.must(p.open.batch.Delete(k, nil))
 }
 

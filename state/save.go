@@ -9,6 +9,7 @@ import (
 // has happened before, so a step is in the batch whole or not at all.
 func (p *Partition) Save(st *thread.State) {
 	name := st.Header.Thread
+	p.presents(name, st.Parked)
 	w := p.writes(name)
 	*w.header = st.Header
 	p.changed = true

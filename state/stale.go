@@ -97,14 +97,18 @@ func (v View) Sweep() (s Sweep, err error) {
 // SaveSweep writes how far a sweep has come to the open batch, with what it has found.
 func (p *Partition) SaveSweep(s Sweep) { p.set(p.key(kindSweep), encodeJSON(s)) }
 
-// NextSummaries returns the summaries behind a key, limit at most, and the key of the last one.
-func (v View) NextSummaries(after []byte, limit int) (refs []Ref, last []byte, err error) {
+// sweepLooks is how many objects of parked threads are fetched for one slice of summaries: it holds up what else the partition has to do.
+const sweepLooks = 16
+
+// NextSummaries returns the summaries behind a key, limit at most, and the key of the last one, behind which there may be more.
+func (v View) NextSummaries(after []byte, limit int) (refs []Ref, last []byte, more bool, err error) {
 	prefix := v.key(kindSummary)
 	from := prefix
 	if len(after) > 0 {
 		from = append(key(after[:len(after):len(after)]), 0)
 	}
 	last = after
+	v.looks = &looks{left: sweepLooks}
 	err = v.scan(prefix, from, func(k, _ []byte) (bool, error) {
 		name, id, ok := cutPart(k[len(prefix):])
 		if ok {
@@ -113,7 +117,10 @@ func (v View) NextSummaries(after []byte, limit int) (refs []Ref, last []byte, e
 		last = append([]byte(nil), k...)
 		return len(refs) < limit, nil
 	})
-	return refs, last, err
+	if v.looks.at != nil && len(refs) < limit { // it ends in front of a parked thread
+		return refs, v.looks.at, true, err
+	}
+	return refs, last, len(refs) == limit, err
 }
 
 // MadeFrom are the active summaries that were made from a summary.

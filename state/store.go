@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -22,6 +23,9 @@ import (
 // format is the version of the rows; another one is refused. A field that is added, removed or reordered raises it, and
 // so does another meaning of one: rows have no way to tell (testdata/layout has the rows of each format).
 const format = "precis-18"
+
+// formatParked is the format of a store that has had parked threads: a program that does not know them would miss their rows.
+const formatParked = format + "+parked"
 
 // pebbleFormat is the version of Pebble's own files. It is raised here and with format, never by a newer Pebble alone:
 // an older program could not open the store again.
@@ -49,6 +53,13 @@ type Options struct {
 	// Wrote is called with the headers that a batch of a partition has written, once it is applied, by the goroutine that owns the
 	// partition. They are shared, and never changed. nil: none.
 	Wrote func(partition int, headers iter.Seq[*thread.Header])
+	// Objects has the rows of parked threads. nil: they can't be read.
+	Objects Objects
+	// Lost is called when rows of a parked thread are not where they were put, with the object that has them, by whoever reads them. It reports whether
+	// they are lost: until then the error is ErrParked. nil: they are.
+	Lost func(partition int, object string, err error) bool
+	// Unparked is called when the rows of a parked thread are written back. nil: none.
+	Unparked func(partition int, was Parked)
 	// Fatal is called when Pebble can't go on (a full disk) and must end the process; nil panics.
 	Fatal  func(message string)
 	Logger zerolog.Logger
@@ -63,6 +74,8 @@ type Store struct {
 	// sorters bring the rows of tables in order.
 	sorters chan *sorter
 	kin     *kin
+	parks   atomic.Bool // threads are parked, or may be
+	packs   *packs
 }
 
 // Open opens the store in dir, making it where there is none. It fails with an *OwnedError where
@@ -84,7 +97,7 @@ func Open(dir string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, openError(opts.FS, dir, err)
 	}
-	s := &Store{db: db, pebble: with, opts: opts, dir: dir, sorters: newSorters(), kin: newKin()}
+	s := &Store{db: db, pebble: with, opts: opts, dir: dir, sorters: newSorters(), kin: newKin(), packs: newPacks()}
 	if err := s.begin(dir); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -178,7 +191,8 @@ func (s *Store) begin(dir string) error {
 		if err := closer.Close(); err != nil {
 			return fmt.Errorf("open store: %w", err)
 		}
-		if found != format {
+		s.parks.Store(found == formatParked)
+		if !Reads(found) {
 			return fmt.Errorf("open store in %s: %w: its format is %q, and this program reads %q: run the program that wrote it, or move the store (state in the data directory) away: it is rebuilt from the log",
 				dir, ErrFormat, found, format)
 		}
@@ -220,11 +234,33 @@ func (s *Store) Free() (uint64, error) {
 	return usage.AvailBytes, err
 }
 
-// Drop removes all rows of a partition, which nothing may have open: the log has what they are made from.
-func (s *Store) Drop(partition int) error {
-	from := key{byte(partition >> 8), byte(partition)}
-	if err := s.db.DeleteRange(from, from.end(), pebble.Sync); err != nil {
-		return fmt.Errorf("drop partition %d: %w", partition, err)
+// Drop removes all rows of partitions, which nothing may have open, at once: the log has what they are made from. A mark says from then on that they are being
+// made again.
+func (s *Store) Drop(partitions ...int) error {
+	b := s.db.NewBatch()
+	err := s.dropped(b, partitions)
+	if err == nil {
+		err = b.Commit(pebble.Sync)
+	}
+	if err = errors.Join(err, b.Close()); err != nil {
+		return fmt.Errorf("drop partitions %v: %w", partitions, err)
+	}
+	return nil
+}
+
+func (s *Store) dropped(b *pebble.Batch, partitions []int) error {
+	for _, partition := range partitions {
+		from := key{byte(partition >> 8), byte(partition)}
+		if err := b.DeleteRange(from, from.end(), nil); err != nil {
+			return err
+		}
+		mark, err := s.Lost(partition)
+		if err == nil && mark.Object != "" {
+			err = b.Set(lostKey(partition), mark.dropped().row(), nil)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -314,3 +350,14 @@ func makeDir(fsys FS, dir string) error {
 
 // Format is the version of a store's rows. A store of any other format is refused.
 func Format() string { return format }
+
+// Reads reports whether this program reads rows of a format: its own, and that of a store that has had parked threads.
+func Reads(of string) bool { return of == format || of == formatParked }
+
+// Format is the version of the store's rows.
+func (s *Store) Format() string {
+	if s.parks.Load() {
+		return formatParked
+	}
+	return format
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,8 +25,10 @@ type Table struct {
 	Rows      uint64
 	Bytes     int64 // of the file
 
-	fs   FS
-	path string
+	fs     FS
+	path   string
+	parked bool     // it has parked threads
+	gone   []string // objects that none of them may name
 }
 
 // Open reads the file.
@@ -87,7 +90,7 @@ func (s *Store) export(from *Snapshot, t *Table, pace func(bytes int) error) err
 	}
 	w := sstable.NewWriter(objstorageprovider.NewFileWritable(f), s.pebble.MakeWriterOptions(len(s.pebble.Levels)-1, s.db.TableFormat()))
 	all, written := newKey(uint16(t.Partition), 0)[:2], 0
-	err = from.iterate(all, all.end(), func(it *pebble.Iterator) error {
+	err = from.raw(all, all.end(), func(it *pebble.Iterator) error {
 		for ok := it.First(); ok; ok = it.Next() {
 			value, err := it.ValueAndErr()
 			if err == nil {
@@ -114,9 +117,13 @@ func (s *Store) export(from *Snapshot, t *Table, pace func(bytes int) error) err
 }
 
 // Receive writes a table of a partition with fill, and verifies that it is one: each of its blocks, and that each row is the partition's. It
-// fails with ErrDamaged if not. What the rows mean is not verified.
+// fails with ErrDamaged if not, and with ErrLost if it names an object that the partition's mark has as lost, and that is not back. What the rows mean is not verified otherwise.
 func (s *Store) Receive(partition int, fill func(io.Writer) error) (*Table, error) {
-	t := &Table{Partition: partition, fs: s.opts.FS, path: s.besideFile(importFile, partition)}
+	mark, err := s.Lost(partition)
+	if err != nil {
+		return nil, fmt.Errorf("receive table of partition %d: %w", partition, err)
+	}
+	t := &Table{Partition: partition, fs: s.opts.FS, path: s.besideFile(importFile, partition), gone: mark.Gone}
 	f, err := t.fs.Create(t.path, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return nil, fmt.Errorf("receive table of partition %d: %w", partition, err)
@@ -159,11 +166,11 @@ func (s *Store) verify(t *Table) (err error) {
 		r.Attributes.Has(sstable.AttributeRangeKeyUnsets) || r.Attributes.Has(sstable.AttributeRangeKeyDels) || r.Attributes.Has(sstable.AttributeBlobValues) {
 		return fmt.Errorf("%w: the table has more than rows", ErrDamaged)
 	}
-	return t.read(r)
+	return s.readTable(t, r)
 }
 
-// read counts the rows, and reads where the partition stood.
-func (t *Table) read(r *sstable.Reader) (err error) {
+// readTable counts the rows, and reads where the partition stood.
+func (s *Store) readTable(t *Table, r *sstable.Reader) (err error) {
 	it, err := r.NewIter(sstable.NoTransforms, nil, nil, sstable.AssertNoBlobHandles)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
@@ -172,13 +179,19 @@ func (t *Table) read(r *sstable.Reader) (err error) {
 	all, meta := newKey(uint16(t.Partition), 0)[:2], newKey(uint16(t.Partition), kindMeta)
 	found := false
 	for kv := it.First(); kv != nil; kv = it.Next() {
-		if k := kv.K.UserKey; kv.K.Kind() != pebble.InternalKeyKindSet || len(k) < 3 || !bytes.HasPrefix(k, all) {
+		k := kv.K.UserKey
+		if kv.K.Kind() != pebble.InternalKeyKindSet || len(k) < 3 || !bytes.HasPrefix(k, all) {
 			return fmt.Errorf("%w: the table has rows that are not of the partition", ErrDamaged)
 		}
+		t.parked = t.parked || k[2] == kindParked
 		value, _, err := kv.Value(nil)
-		if err == nil && bytes.Equal(kv.K.UserKey, meta) {
+		switch {
+		case err != nil:
+		case bytes.Equal(k, meta):
 			found = true
 			err = decodeJSON(&t.Meta, "meta", "")(value)
+		case k[2] == kindParked && len(t.gone) > 0:
+			err = s.fits(t, value)
 		}
 		if err != nil {
 			return err
@@ -194,9 +207,32 @@ func (t *Table) read(r *sstable.Reader) (err error) {
 	return nil
 }
 
+// fits fails if a parked thread's row names an object that was lost, and is not back: a store that was made again may have put the same rows there.
+func (s *Store) fits(t *Table, row []byte) error {
+	var stub Parked
+	c := reading(row)
+	parkedRow(&c, &stub)
+	if err := c.end("parked thread", ""); err != nil || !slices.Contains(t.gone, stub.Object) {
+		return err
+	}
+	if s.opts.Objects != nil {
+		ctx, cancel := until(nil, stub.patience())
+		defer cancel()
+		if data, err := s.opts.Objects.Get(ctx, t.Partition, stub.Object); err == nil && nameOf(data) == stub.Object {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: the table names object %s", ErrLost, stub.Object)
+}
+
 // Install puts the rows of a table in the place of what the store has of its partition, which nothing may have open. A crash in between
 // leaves a partition without rows.
 func (s *Store) Install(t *Table) error {
+	if t.parked {
+		if err := s.allowParking(); err != nil {
+			return err
+		}
+	}
 	if err := s.Drop(t.Partition); err != nil {
 		return err
 	}

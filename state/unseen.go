@@ -3,6 +3,8 @@ package state
 import (
 	"hash/maphash"
 	"math/bits"
+
+	"github.com/cockroachdb/pebble/v2"
 )
 
 // unseenBytes bounds the filters of all partitions together: 13 million rows with one in a hundred looked for in vain,
@@ -70,10 +72,13 @@ func (p *Partition) Fill(events int) error {
 	u, rows := newUnseen(2*most, p.store.share(unseenBytes)), 0
 	for _, kind := range []byte{kindHeader, kindMessage} {
 		prefix := p.key(kind)
-		err := p.committed().scan(prefix, prefix, func(k, _ []byte) (bool, error) {
-			u.add(k)
-			rows++
-			return rows <= most, nil
+		// Messages of parked threads are not among them: those are never asked for here.
+		err := p.committed().raw(prefix, prefix.end(), func(it *pebble.Iterator) error {
+			for ok := it.First(); ok && rows <= most; ok = it.Next() {
+				u.add(it.Key())
+				rows++
+			}
+			return it.Error()
 		})
 		if err != nil || rows > most {
 			return err

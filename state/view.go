@@ -14,12 +14,16 @@ import (
 
 // View reads one partition: what is committed, or, inside a Partition, the open batch over it.
 type View struct {
-	r  pebble.Reader
-	id uint16
+	r     pebble.Reader
+	s     *Store
+	id    uint16
+	stops *stops // of a partition that waits for rows of parked threads; nil: a request does
+	// looks bounds how many objects a walk over all threads fetches; nil: any number.
+	looks *looks
 }
 
 // View reads what is committed in a partition.
-func (s *Store) View(partition int) View { return View{r: s.db, id: uint16(partition)} }
+func (s *Store) View(partition int) View { return View{r: s.db, s: s, id: uint16(partition)} }
 
 // Snapshot reads one state of a partition, whatever is committed meanwhile.
 type Snapshot struct {
@@ -30,7 +34,7 @@ type Snapshot struct {
 // Snapshot takes the state that is committed now. The caller closes it.
 func (s *Store) Snapshot(partition int) *Snapshot {
 	snap := s.db.NewSnapshot()
-	return &Snapshot{View: View{r: snap, id: uint16(partition)}, snapshot: snap}
+	return &Snapshot{View: View{r: snap, s: s, id: uint16(partition)}, snapshot: snap}
 }
 
 // Close gives the snapshot up; a store can't be closed before.
@@ -38,6 +42,15 @@ func (s *Snapshot) Close() error { return s.snapshot.Close() }
 
 // get calls use with the value of a key; found is false where there is none.
 func (v View) get(k key, use func(value []byte) error) (found bool, err error) {
+	found, err = v.read(k, use)
+	if found || err != nil || !v.mayBeParked(k) {
+		return found, err
+	}
+	return v.getParked(k, use)
+}
+
+// read is get for the rows that are in the store itself.
+func (v View) read(k key, use func(value []byte) error) (found bool, err error) {
 	value, closer, err := v.r.Get(k)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return false, nil
@@ -76,16 +89,16 @@ func rowAt[T any](v View, k key, decode func([]byte) (*T, error)) (row *T, err e
 // scan calls each with every key that starts with prefix and is not before from, in order, until it
 // returns false. Keys and values hold only during the call.
 func (v View) scan(prefix, from key, each func(k, value []byte) (bool, error)) error {
-	return v.walk(from, prefix.end(), (*pebble.Iterator).First, (*pebble.Iterator).Next, each)
+	return v.walk(from, prefix.end(), cursor.First, cursor.Next, each)
 }
 
 // scanBack calls each with every key that starts with prefix, the last one first, until it returns false.
 func (v View) scanBack(prefix key, each func(k, value []byte) (bool, error)) error {
-	return v.walk(prefix, prefix.end(), (*pebble.Iterator).Last, (*pebble.Iterator).Prev, each)
+	return v.walk(prefix, prefix.end(), cursor.Last, cursor.Prev, each)
 }
 
-func (v View) walk(from, to key, first, next func(*pebble.Iterator) bool, each func(k, value []byte) (bool, error)) error {
-	return v.iterate(from, to, func(it *pebble.Iterator) error {
+func (v View) walk(from, to key, first, next func(cursor) bool, each func(k, value []byte) (bool, error)) error {
+	return v.iterate(from, to, func(it cursor) error {
 		for ok := first(it); ok; ok = next(it) {
 			if more, err := each(it.Key(), it.Value()); err != nil || !more {
 				return err
@@ -95,19 +108,39 @@ func (v View) walk(from, to key, first, next func(*pebble.Iterator) bool, each f
 	})
 }
 
-// iterate calls use with an iterator over the keys from from up to before to.
-func (v View) iterate(from, to key, use func(*pebble.Iterator) error) error {
+// iterate calls use with a cursor over the keys from from up to before to.
+func (v View) iterate(from, to key, use func(cursor) error) error {
 	it, err := v.r.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
 	if err != nil {
 		return readError(err)
 	}
-	if err := use(it); err != nil {
+	if v.mayBeParked(from) {
+		if err := it.Close(); err != nil {
+			return readError(err)
+		}
+		return v.iterateParked(from, to, use)
+	}
+	return closed(it, use(it))
+}
+
+// closed closes an iterator after its use, which err is the error of.
+func closed(it *pebble.Iterator, err error) error {
+	if err != nil {
 		return errors.Join(err, it.Close())
 	}
 	if err := it.Close(); err != nil {
 		return readError(err)
 	}
 	return nil
+}
+
+// raw is iterate for the rows that are in the store itself.
+func (v View) raw(from, to key, use func(*pebble.Iterator) error) error {
+	it, err := v.r.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
+	if err != nil {
+		return readError(err)
+	}
+	return closed(it, use(it))
 }
 
 func (v View) key(kind byte) key { return newKey(v.id, kind) }
@@ -144,6 +177,18 @@ func (v View) Headers(each func(*thread.Header) (bool, error)) error {
 func (v View) HeadersAlone(each func(*thread.Header) (bool, error)) error {
 	prefix := v.key(kindHeader)
 	return v.scan(prefix, prefix, func(k, b []byte) (bool, error) {
+		h, err := decodeHeader(string(k[len(prefix):]), b)
+		if err != nil {
+			return false, err
+		}
+		return each(h)
+	})
+}
+
+// HeadersAfter is HeadersAlone for the threads behind a name, in the order of their names.
+func (v View) HeadersAfter(name string, each func(*thread.Header) (bool, error)) error {
+	prefix := v.key(kindHeader)
+	return v.scan(prefix, append(v.key(kindHeader).rest(name), 0), func(k, b []byte) (bool, error) {
 		h, err := decodeHeader(string(k[len(prefix):]), b)
 		if err != nil {
 			return false, err
@@ -223,7 +268,7 @@ func (v View) MessagesOf(name string, ids []string) (rows []*thread.Message, err
 	}
 	prefix := v.key(kindMessage).part(name)
 	found := make([]*thread.Message, len(ids))
-	err = v.iterate(prefix, prefix.end(), func(it *pebble.Iterator) (err error) {
+	err = v.iterate(prefix, prefix.end(), func(it cursor) (err error) {
 		for _, i := range inOrder(ids) {
 			k := append(prefix[:len(prefix):len(prefix)], ids[i]...)
 			if !it.SeekGE(k) || !bytes.Equal(it.Key(), k) {
@@ -396,7 +441,7 @@ func (v View) MessagesAt(name string, ordinals []uint64) ([]*thread.Message, err
 	}
 	prefix := v.key(kindOrder).part(name)
 	var ids []string
-	err := v.iterate(prefix, prefix.end(), func(it *pebble.Iterator) error {
+	err := v.iterate(prefix, prefix.end(), func(it cursor) error {
 		for _, at := range ordinals {
 			if it.SeekGE(v.key(kindOrder).part(name).number(at)) && lastNumber(it.Key()) == at {
 				ids = append(ids, string(it.Value()))

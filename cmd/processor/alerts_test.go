@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,6 +22,12 @@ import (
 	natsserver "github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+
+	"precis/api"
+	"precis/internal/config"
+	"precis/internal/parked"
+	"precis/internal/processor"
 )
 
 // The rules for Prometheus are held to the program: each fault is made for real, and the alert for it has to fire on what
@@ -333,6 +340,93 @@ var faulty = map[string]func(t *testing.T) *scraped{
 	"PrecisUnknownCost":     func(t *testing.T) *scraped { return withModel(t, http.StatusOK) },
 	"PrecisSummaryFailures": func(t *testing.T) *scraped { return withModel(t, http.StatusBadRequest) },
 	"PrecisStoreAlmostFull": almostFull,
+	"PrecisParkedRowsUnread": func(t *testing.T) *scraped {
+		s := withoutParkedRows(t, func(js jetstream.JetStream) error { return js.DeleteStream(t.Context(), parked.Stream) })
+		s.asked(t, "unread")
+		nc := s.connection(t)
+		for range 8 { // minutes: a server that starts again is no reason
+			askPrompt(t, nc)
+			s.scrape(t, 1)
+		}
+		return s
+	},
+	"PrecisParkedRowsLost": func(t *testing.T) *scraped {
+		s := withoutParkedRows(t, func(js jetstream.JetStream) error {
+			stream, err := js.Stream(t.Context(), parked.Stream)
+			if err == nil {
+				err = stream.Purge(t.Context())
+			}
+			return err
+		})
+		s.asked(t, "unread")
+		s.asked(t, "lost") // 30 seconds later
+		return s
+	},
+}
+
+// withoutParkedRows is a program with a parked thread whose rows are taken away.
+func withoutParkedRows(t *testing.T, take func(jetstream.JetStream) error) *scraped {
+	t.Helper()
+	s := scrapedProgram(t, nil)
+	s.publish(t, messages(0, 2, "t"), "--wait")
+	s.stop(t)
+	c := config.Default()
+	c.DataDir, c.NATS.Listen, c.Parking = s.dir, "", config.Parking{After: 1, PerSecond: 100}
+	p, err := processor.Open(t.Context(), processor.Options{Config: c, Logger: zerolog.Nop(), ParkSettles: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ran := make(chan error, 1)
+	go func() { ran <- p.Run(ctx) }()
+	s.await(t, func() bool {
+		for id := range c.Partitions {
+			if stub, err := p.View(id).Parked("t"); err == nil && stub != nil {
+				return true
+			}
+		}
+		return false
+	})
+	err = take(p.Broker().JetStream())
+	stop()
+	if err = errors.Join(err, <-ran, p.Close(context.WithoutCancel(ctx))); err != nil {
+		t.Fatal(err)
+	}
+	s.start(t)
+	s.ready(t)
+	s.scrape(t, 3)
+	return s
+}
+
+// askPrompt asks for the prompt of a thread without rows.
+func askPrompt(t *testing.T, nc *nats.Conn) {
+	t.Helper()
+	m, err := nc.Request(api.ThreadContext+"t", nil, testTimeout)
+	if err != nil || m.Header.Get("Nats-Service-Error-Code") != "503" {
+		t.Fatal(m, err)
+	}
+}
+
+// asked asks until that has an outcome.
+func (s *scraped) asked(t *testing.T, outcome string) {
+	t.Helper()
+	nc := s.connection(t)
+	count := func() string {
+		return s.value(`precis_parking_total{instance="a",job="precis",outcome="` + outcome + `"}`)
+	}
+	if before := count(); before != "0" {
+		t.Fatalf("%s: %q at first", outcome, before)
+	}
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for end := time.Now().Add(3 * testTimeout); count() == "0"; <-tick.C {
+		if time.Now().After(end) {
+			t.Fatalf("not %s\n%s", outcome, s.logs)
+		}
+		askPrompt(t, nc)
+	}
+	s.scrape(t, 3)
 }
 
 // withModel has a tool output summarized by a model that no price is known for, or that refuses.

@@ -16,6 +16,7 @@ import (
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/fold"
+	"precis/internal/parked"
 	"precis/internal/recovery"
 	"precis/internal/savings"
 	"precis/state"
@@ -103,6 +104,9 @@ func newRun(ctx context.Context, o Options) (*run, error) {
 		o.Now = time.Now
 	}
 	r := &run{Options: o, now: o.Now(), missing: func(broker.Missing) {}}
+	if o.Store != nil {
+		o.Store.ReadParked(parked.New(o.JetStream, nil))
+	}
 	r.events = r.reader(broker.StreamEvents).Through(o.Kept)
 	var err error
 	if r.log, r.strays, err = eventsOf(ctx, o.JetStream); err != nil {

@@ -25,6 +25,8 @@ type Holder interface {
 	Release(ctx context.Context, partitions []int) error
 	// Abandon ends partitions at once: another processor may have them.
 	Abandon(partitions []int)
+	// Runs reports whether a partition runs, and is not about to end. It does not wait.
+	Runs(partition int) bool
 }
 
 // ErrFatal: the member can't go on.
@@ -276,7 +278,7 @@ func (m *Member) Close() { m.closing.Store(true) }
 // View returns what the member knows of the cluster.
 func (m *Member) View() *View { return m.view.Load() }
 
-// Lost says that another processor has claimed a partition that the member had: the holder has ended it.
+// Lost says that the holder has ended a partition by itself: another processor has claimed it, or it is to be made again.
 func (m *Member) Lost(partition int) {
 	select {
 	case m.lost <- partition:
@@ -330,7 +332,9 @@ func (m *Member) Run(ctx context.Context) error {
 				return err
 			}
 		case n := <-m.lost:
-			m.free(ctx, n)
+			if !m.holder.Runs(n) { // else it has been taken again since
+				m.free(ctx, n)
+			}
 		}
 		if m.known {
 			m.govern(ctx)

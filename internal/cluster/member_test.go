@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +27,7 @@ type holder struct {
 
 func (*holder) Acquire(context.Context, []int) error { return nil }
 func (*holder) Release(context.Context, []int) error { return nil }
+func (*holder) Runs(int) bool                        { return true }
 func (h *holder) Abandon(ids []int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -224,5 +226,54 @@ func TestLeaseWhileManyPartitionsMove(t *testing.T) {
 			t.Errorf("%d partitions abandoned: a member that lives was taken for dead", len(h.abandoned))
 		}
 		h.mu.Unlock()
+	}
+}
+
+// giving is a holder that gives its first partition up as it takes it.
+type giving struct {
+	holder
+	m     *cluster.Member
+	taken atomic.Int64 // times
+}
+
+func (g *giving) Runs(int) bool { return g.taken.Load() > 1 }
+
+func (g *giving) Acquire(context.Context, []int) error {
+	if g.taken.Load() == 0 {
+		g.m.Lost(0) // before the member knows that it was taken
+	}
+	g.taken.Add(1)
+	return nil
+}
+
+// A partition that its holder gives up by itself while it is taken over is taken again, and what is said of an earlier time with it does not count.
+func TestPartitionGivenUpWhileItIsTaken(t *testing.T) {
+	nc, err := nats.Connect(started(t, server.Options{}).ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &giving{}
+	g.m, err = cluster.Open(t.Context(), js, g, cluster.Options{Name: "c", ID: "m", Units: 1, Lease: 4 * time.Second, Logger: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, g.m)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(30 * time.Second); !g.m.Holds(0) || g.taken.Load() < 2; <-tick.C {
+		if time.Now().After(end) {
+			t.Fatalf("taken %d times, and held: %t", g.taken.Load(), g.m.Holds(0))
+		}
+	}
+	for range 2 { // the second one is taken when the first has been dealt with
+		g.m.Lost(0)
+	}
+	if !g.m.Holds(0) || g.taken.Load() != 2 {
+		t.Errorf("taken %d times, and held: %t", g.taken.Load(), g.m.Holds(0))
 	}
 }

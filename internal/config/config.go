@@ -19,6 +19,7 @@ type Config struct {
 	Cluster    Cluster             `yaml:"cluster"`
 	Limits     Limits              `yaml:"limits"`
 	Retention  Retention           `yaml:"retention"`
+	Parking    Parking             `yaml:"parking"`
 	Policies   []summarize.Policy  `yaml:"policies"` // in order; the first match applies
 	Providers  map[string]Provider `yaml:"providers"`
 	Pricing    Pricing             `yaml:"pricing"`
@@ -142,6 +143,12 @@ type Retention struct {
 	Events time.Duration `yaml:"events"`
 }
 
+// Parking moves the rows of threads that nothing happens to out of the store, into a stream.
+type Parking struct {
+	After     time.Duration `yaml:"after"`      // without an event; 0: never
+	PerSecond int           `yaml:"per_second"` // threads, of this processor
+}
+
 // Provider is a model API and its limits.
 type Provider struct {
 	Kind              string        `yaml:"kind"` // openai or anthropic
@@ -177,6 +184,7 @@ func Default() *Config {
 		Partitions: 16,
 		Cluster:    Cluster{Weight: 1, Standbys: 1, Snapshots: 15 * time.Minute},
 		Limits:     Limits{EventBytes: 1 << 20, PendingEditEvents: 1000},
+		Parking:    Parking{PerSecond: 100},
 		Policies:   []summarize.Policy{summarize.Default()},
 		Providers: map[string]Provider{
 			ProviderMain:       DefaultProvider(KindOpenAI),

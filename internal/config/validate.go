@@ -18,6 +18,9 @@ import (
 // so more partitions than a cluster has cores bring little.
 const MaxPartitions = 1024
 
+// minParking is the shortest accepted parking.after: a thread that is read every few minutes would come and go.
+const minParking = time.Minute
+
 // minRetention is the shortest accepted retention.events; anything shorter is taken for a wrong unit.
 const minRetention = time.Minute
 
@@ -168,12 +171,21 @@ func (j *judge) server() {
 	j.api()
 	j.gateway()
 	j.cluster()
+	j.parking()
 	j.within("partitions", c.Partitions, 1, MaxPartitions)
 	j.within("limits.event_bytes", c.Limits.EventBytes, 1, MaxEventBytes)
 	j.within("limits.pending_edit_events", c.Limits.PendingEditEvents, 0, 1<<30)
 	if r := c.Retention.Events; r != 0 && r < minRetention {
 		j.wrong("retention.events", "%s is out of range; allowed: 0s (keep all), or %s and more", r, minRetention)
 	}
+}
+
+func (j *judge) parking() {
+	k := j.cfg.Parking
+	if k.After != 0 && k.After < minParking {
+		j.wrong("parking.after", "%s is out of range; allowed: 0s (never), or %s and more", k.After, minParking)
+	}
+	j.within("parking.per_second", k.PerSecond, 1, 10_000)
 }
 
 // clusterName is what may name a bucket of NATS.

@@ -113,6 +113,17 @@ func (f *Fold) adoptUpTo(seq, configured uint64) (stopped bool) {
 	}
 }
 
+// adoptable has the rows of parked threads read whose records are adopted with an event, before its step changes anything: it could not be
+// tried again when they can be read.
+func (f *Fold) adoptable(seq uint64) {
+	if f.part.Meta().Staged == 0 || f.next > seq || !f.part.MayBeParked() {
+		return
+	}
+	for _, r := range got(f.part.StagedFrom(f.next, seq, adoptRecords)) {
+		check(f.part.Readable(r.Thread))
+	}
+}
+
 // adopt folds in one record as it stands, even if the same step would be decided differently today.
 func (f *Fold) adopt(r *state.Staged) {
 	s := f.on(r.Thread, Delivery{Seq: r.EffectiveSeq, Time: r.Time})

@@ -60,6 +60,7 @@ func (f *Fold) Step(ctx context.Context, d Delivery, walk Walk) (out Outcome, er
 func (f *Fold) event(ctx context.Context, d Delivery, walk Walk) Outcome {
 	// Adopt what took effect between the partition's last event and this one: usually a configuration.
 	f.adoptUpTo(d.Seq-1, noEvent)
+	f.adoptable(d.Seq)
 	check(f.known())
 	if to, parent, away := f.away(d.Raw); away {
 		return f.handOver(d, to, parent)

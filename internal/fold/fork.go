@@ -31,11 +31,16 @@ func (f *Fold) handOver(d Delivery, to int, parent string) Outcome {
 	if rej != nil {
 		check(rej)
 	}
-	b := &thread.Branch{Reason: events.ForkUnknownParent}
-	if !got(f.part.Begun(to, ev.Thread)) { // else the fork comes too late, whatever it would begin with
-		b = f.branch(parent, ev.Fork.AtMessageID)
+	handed := state.Handed{Seq: d.Seq, To: to}
+	switch h := got(f.part.Elsewhere(to, ev.Thread)); {
+	case h != nil && h.Fork.Seq == d.Seq:
+		// The fork has had it, and this partition is made again. Should the fork's be made again as well, behind this one, it finds nothing handed over, and has this one be
+		// made once more, which then finds the fork in front of the event. Whatever were handed over now would be taken for the parent as it was.
+	case h != nil && (h.Ordinals > 0 || h.Forked()): // it comes too late, whatever it would begin with
+		f.part.HandOver(handed, &thread.Branch{Reason: events.ForkUnknownParent})
+	default:
+		f.part.HandOver(handed, f.branch(parent, ev.Fork.AtMessageID))
 	}
-	f.part.HandOver(state.Handed{Seq: d.Seq, To: to}, b)
 	f.applied = d.Seq
 	saving(func() { f.adoptUpTo(d.Seq, noEvent) })
 	return Outcome{Outcome: thread.HandedOver}

@@ -131,13 +131,13 @@ func (f *Fold) sweep(limit int, now time.Time) Swept {
 	if len(at.After) == 0 {
 		at.Left = f.part.Meta().Summaries
 	}
-	refs, last, err := f.part.NextSummaries(at.After, limit)
+	refs, last, more, err := f.part.NextSummaries(at.After, limit)
 	check(err)
 	out := Swept{Looked: len(refs)}
 	for _, ref := range refs {
 		out.Stale += f.outdate(events.BySweep, ref, now, f.outdated)
 	}
-	at.After, at.Done = last, len(refs) < limit
+	at.After, at.Done = last, !more
 	at.Left -= min(at.Left, uint64(len(refs)))
 	if at.Done {
 		at.Left = 0 // summaries made meanwhile follow the configuration in force
@@ -155,17 +155,36 @@ type Swept struct {
 	Done   bool
 }
 
-// ExpireDue makes up to limit expired summaries stale, and what was made from them.
+// ExpireDue makes up to limit expired summaries stale, and what was made from them. One of a parked thread whose rows can't be read now holds up those of other
+// parked threads alone.
 func (f *Fold) ExpireDue(limit int, now time.Time) error {
 	return attempt(func() {
-		refs := got(f.part.Expired(now, limit))
-		if f.recovering() {
-			return
-		}
-		for _, ref := range refs {
-			f.expire(ref, now)
+		if unread := f.expireDue(got(f.part.Expired(now, limit)), now, nil); unread != nil {
+			check(f.expireDue(got(f.part.Expired(now, behindUnread*limit)), now, unread))
 		}
 	})
+}
+
+// behindUnread is how many times further expiries are looked for behind what can't be read now.
+const behindUnread = 16
+
+// expireDue makes expired summaries stale. unread is why those of parked threads can't be read now, if they can't; it is returned.
+func (f *Fold) expireDue(refs []state.Ref, now time.Time, unread error) error {
+	if f.recovering() {
+		return nil
+	}
+	for _, ref := range refs {
+		if unread != nil && got(f.part.Parked(ref.Thread)) != nil {
+			continue
+		}
+		err := attempt(func() { f.expire(ref, now) })
+		if !errors.Is(err, state.ErrParked) || errors.Is(err, ErrHalfDone) {
+			check(err)
+			continue
+		}
+		unread = err
+	}
+	return unread
 }
 
 // expire makes a summary stale if it has expired, and what was made from it.

@@ -51,6 +51,15 @@ func (p *Processor) bulk(ctx context.Context, parts []*partition, behind catchin
 	}
 	reading, stop := p.untilEnd(ctx) // also if an outbox has failed
 	defer stop()
+	for _, part := range parts { // one that is given up meanwhile is not to wait for another one, which may wait for it
+		go func() {
+			select {
+			case <-part.stopping:
+				stop()
+			case <-reading.Done():
+			}
+		}()
+	}
 	pile := make([]int, p.total()) // by partition; negative: none
 	for i := range pile {
 		pile[i] = slices.IndexFunc(parts, func(part *partition) bool { return part.id == i })

@@ -13,6 +13,9 @@ var errEnding = fmt.Errorf("%w: the processor is ending", fold.ErrNotReady)
 // errElsewhere: another processor of the cluster has the partition.
 var errElsewhere = fmt.Errorf("%w: another processor has the partition", fold.ErrNotReady)
 
+// errGivenUp: the partition gets no further. It is another processor's, or made again.
+var errGivenUp = fmt.Errorf("%w: the partition is given up", fold.ErrNotReady)
+
 // call runs work in the lane's goroutine and returns when its changes are durable. Failed work changes nothing, and
 // its error is returned; a fatal error ends the processor too.
 func (p *partition) call(ctx context.Context, work func() error) error {
@@ -34,6 +37,7 @@ func answer[T any](ctx context.Context, p *partition, work func() (T, error)) (v
 		if err != nil && fatal(err) {
 			return err
 		}
+		p.rowsLost(err)
 		return nil
 	})
 	select {

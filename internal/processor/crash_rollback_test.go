@@ -20,6 +20,7 @@ import (
 	"precis/events"
 	"precis/internal/audit"
 	"precis/internal/broker"
+	"precis/internal/parked"
 	"precis/internal/processor"
 	"precis/internal/race"
 	"precis/internal/recovery"
@@ -115,7 +116,7 @@ func (s *schedule) acceptLoss(kept uint64) {
 	}
 	options.FS = state.Memory()
 	lived(s.t, options)
-	store, err := state.Open(processor.StoreDir(s.config.DataDir), state.Options{FS: options.FS, Logger: logger(s.t)})
+	store, err := state.Open(processor.StoreDir(s.config.DataDir), state.Options{FS: options.FS, Logger: logger(s.t), Objects: parked.New(s.broker.JetStream(), nil)})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -136,7 +137,7 @@ func (s *schedule) acceptLoss(kept uint64) {
 
 // known says whether the store has seen more of the streams, all without a name, than a backup holds.
 func (s *schedule) known(b backup, streams []string) (more bool) {
-	store, err := state.Open(processor.StoreDir(s.config.DataDir), state.Options{FS: s.fs, Logger: logger(s.t)})
+	store, err := state.Open(processor.StoreDir(s.config.DataDir), state.Options{FS: s.fs, Logger: logger(s.t), Objects: parked.New(s.broker.JetStream(), nil)})
 	if err != nil {
 		s.t.Fatal(err)
 	}

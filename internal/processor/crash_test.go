@@ -19,12 +19,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"precis/events"
 	"precis/internal/audit"
 	"precis/internal/broker"
 	"precis/internal/broker/brokertest"
 	"precis/internal/config"
+	"precis/internal/parked"
 	"precis/internal/processor"
 	"precis/internal/race"
 	"precis/internal/secrets"
@@ -125,6 +127,8 @@ type schedule struct {
 	// rolledBack is the server whose streams fall back to an earlier day between lives; nil: none do.
 	rolledBack *server
 	forks      bool // threads are forked too
+	mislays    bool // the objects of parked threads are lost from time to time
+	missing    bool // they were, and nobody has found it yet
 	// rivals: a second processor writes to the same streams for a while.
 	rivals bool
 	// sticks: in some lives the records of one partition wait, until the disk is lost, while others publish theirs.
@@ -137,6 +141,9 @@ type schedule struct {
 	// lag is between the server and the processor, which connects to it by through; nil: the log does not lag.
 	lag     *brokertest.Lag
 	through *broker.Broker
+	// parks: threads are parked as soon as nothing happens to them; parked and back count them.
+	parks        bool
+	parked, back float64
 	// lost: the store is being made again from the streams, and knows less than these until it has caught up.
 	lost bool
 }
@@ -239,6 +246,9 @@ func (s *schedule) run() {
 		points = 500
 	}
 	for range 2 + s.rng.IntN(4) {
+		if s.mislays && s.rng.IntN(2) == 0 {
+			s.purgeParked()
+		}
 		if s.sticks || (s.restless || s.forks) && s.rng.IntN(6) == 0 { // the disk is lost
 			s.fs, s.lost, s.forgot = vfs.NewCrashableMem(), true, true
 		}
@@ -248,11 +258,17 @@ func (s *schedule) run() {
 		s.rollBack(load, early)
 	}
 	s.life(load, 1<<30)
+	for n := 0; s.parks && (n == 0 || s.back == 0 && n < 10); n++ { // what was parked may not be among the threads that get events
+		s.life(load, 1<<30)
+	}
 	if s.lag != nil {
 		s.t.Logf("deliveries rested %d times before the log's end", s.lag.Rests())
 	}
 	if s.faults != nil {
 		s.t.Logf("%d acknowledgements were lost", s.faults.Lost())
+	}
+	if s.parks && (s.parked == 0 || s.back == 0) {
+		s.t.Errorf("%v threads were parked, and %v came back", s.parked, s.back)
 	}
 	s.verify()
 }
@@ -307,6 +323,9 @@ func (s *schedule) life(load *load, failAt int) {
 		defer dead()
 		ran <- p.Run(ctx)
 	}()
+	if s.missing {
+		s.miss(p)
+	}
 	load.publish(s.t, s.broker.Conn(), 10+s.rng.IntN(40))
 	if s.restless {
 		s.unrest(alive, p, load)
@@ -318,13 +337,17 @@ func (s *schedule) life(load *load, failAt int) {
 	case err = <-settled:
 		settled <- err
 		s.lost = s.lost && err != nil
+		if s.parks && err == nil {
+			until(s.t, "no thread is parked", func() bool { parked, _ := p.Parked(); return parked > 0 || alive.Err() != nil })
+		}
 		stop()
 		err = s.ended(ran) // Close has to wait for it, also where Settled has failed with the outbox
 	}
 	stop()
 	unsettled := <-settled // Settled reads the store, so Close has to wait for it
 	taken := s.overtaken(err)
-	if err != nil && !errors.Is(err, errCrash) && !taken {
+	gone := s.mislays && errors.Is(err, state.ErrLost) && !errors.Is(err, processor.ErrNotInLog) // the next start makes them again
+	if err != nil && !errors.Is(err, errCrash) && !taken && !gone {
 		s.t.Fatalf("run: %v", err)
 	}
 	if unsettled != nil {
@@ -339,10 +362,12 @@ func (s *schedule) life(load *load, failAt int) {
 	if herr := p.CheckHot(); herr != nil {
 		s.t.Error(herr)
 	}
+	parked, back := p.Parked()
+	s.parked, s.back = s.parked+parked, s.back+back
 	if cerr := p.Close(context.Background()); cerr != nil {
 		s.t.Fatalf("close: %v", cerr)
 	}
-	if taken && failAt == 1<<30 {
+	if (taken || gone) && failAt == 1<<30 {
 		s.life(load, failAt) // from the streams, where this one is alone
 		return
 	}
@@ -354,6 +379,42 @@ func (s *schedule) life(load *load, failAt int) {
 			s.verifyDurable()
 		}
 	}
+}
+
+// purgeParked deletes all objects of parked threads. Stores that name them are made again.
+func (s *schedule) purgeParked() {
+	stream, err := s.broker.JetStream().Stream(within(s.t), parked.Stream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return
+	}
+	if err == nil {
+		err = stream.Purge(within(s.t))
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Log("the objects of parked threads are lost")
+	s.missing, s.lost, s.forgot = true, true, true
+}
+
+// miss reads a row of each parked thread twice, so that none is left whose loss nobody has found.
+func (s *schedule) miss(p *processor.Processor) {
+	for id := range s.config.Partitions {
+		var names []string
+		err := p.View(id).ParkedThreads(func(name string, _ state.Parked) (bool, error) {
+			names = append(names, name)
+			return true, nil
+		})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, name := range names {
+			for range 2 {
+				_, _ = p.View(id).Message(name, "missed")
+			}
+		}
+	}
+	s.missing = false
 }
 
 // ended is what the Run of a processor that was stopped returns. One that never returns is a failure of its own: the
@@ -373,7 +434,7 @@ func (s *schedule) ended(ran <-chan error) error {
 // verifyDurable holds what was published against what the crash has left on the disk: a record that an
 // agent has seen may never have to be decided again.
 func (s *schedule) verifyDurable() {
-	store, err := state.Open(processor.StoreDir(s.config.DataDir), state.Options{FS: s.fs, Logger: logger(s.t)})
+	store, err := state.Open(processor.StoreDir(s.config.DataDir), state.Options{FS: s.fs, Logger: logger(s.t), Objects: parked.New(s.broker.JetStream(), nil)})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -398,7 +459,7 @@ func (s *schedule) verifyDurable() {
 
 // verify holds the store against its log, and the streams against what one undisturbed fold says.
 func (s *schedule) verify() {
-	store, err := state.Open(processor.StoreDir(s.config.DataDir), state.Options{FS: s.fs, Logger: logger(s.t)})
+	store, err := state.Open(processor.StoreDir(s.config.DataDir), state.Options{FS: s.fs, Logger: logger(s.t), Objects: parked.New(s.broker.JetStream(), nil)})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -3,14 +3,46 @@ package processor
 import (
 	"context"
 	"net/http"
+	"os"
 	"slices"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
 	"precis/internal/broker"
+	"precis/internal/config"
 	"precis/internal/service"
+	"precis/state"
 )
+
+// ParkAll has a processor park every thread as soon as nothing happens to it, if the environment says so: PRECIS_PARK=1 go test runs all tests of
+// behaviour with threads that leave the store and come back all the time.
+func ParkAll(c *config.Config) {
+	if os.Getenv("PRECIS_PARK") != "" {
+		ParkAtOnce(c)
+	}
+}
+
+// ParkAtOnce has a processor park every thread as soon as nothing happens to it.
+func ParkAtOnce(c *config.Config) {
+	c.Parking = config.Parking{After: 1, PerSecond: 10_000}
+}
+
+func init() { parkSettles, parkConfirms = 1, 1 }
+
+// Parked is how many threads were parked, and how many came back, so far.
+func (p *Processor) Parked() (parked, back float64) {
+	return p.parkedSoFar("parked"), p.parkedSoFar("back")
+}
+
+func (p *Processor) parkedSoFar(outcome string) float64 {
+	var m dto.Metric
+	if err := p.metrics.parking.WithLabelValues(outcome).Write(&m); err != nil {
+		panic(err)
+	}
+	return m.GetCounter().GetValue()
+}
 
 // MaxJobs is how many jobs are taken up at once.
 const MaxJobs = maxJobs
@@ -115,3 +147,59 @@ func (p *Processor) Aside() error { return p.shares.member.View().Aside }
 
 // FixedKeys are the keys that change with a restart alone.
 var FixedKeys = fixedKeys
+
+// Current reports whether a partition has reached what was the log's end.
+func (p *Processor) Current(id int) bool { return p.part(id).current.Load() }
+
+// FindJob looks for a job, for so long at most; it reports whether that has come to an end.
+func (p *Processor) FindJob(ctx context.Context, partition int, name, id string, patience time.Duration) (ended bool) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	p.part(partition).desk.find(ctx, name, id)
+	return ctx.Err() == nil
+}
+
+// SnapshotAt is the position of the furthest snapshot of an own partition that the processor knows of.
+func (p *Processor) SnapshotAt(id int) uint64 {
+	p.snapshots.mu.Lock()
+	defer p.snapshots.mu.Unlock()
+	if p.part(id) == nil {
+		return 0
+	}
+	return p.snapshots.last[id].Position
+}
+
+// SnapshotTime is when the newest snapshot of an own partition was taken.
+func (p *Processor) SnapshotTime(id int) time.Time {
+	p.snapshots.mu.Lock()
+	defer p.snapshots.mu.Unlock()
+	return p.snapshots.last[id].Time
+}
+
+// Lost is the mark of a partition's lost rows.
+func (p *Processor) Lost(id int) (state.Lost, error) { return p.store.Lost(id) }
+
+// MadeAgain reports whether a partition is to be made again when it is opened the next time.
+func (p *Processor) MadeAgain(id int) bool {
+	p.shares.mu.Lock()
+	defer p.shares.mu.Unlock()
+	return p.shares.redo[id] > 0
+}
+
+// MakeAgain has an own partition be made again from the log.
+func (p *Processor) MakeAgain(id int) { p.again(p.part(id)) }
+
+// FollowAgain has a partition that is followed be made again from the log.
+func (p *Processor) FollowAgain(id int) {
+	p.markAgain(id, fromLog)
+	p.shares.follower.Yield([]int{id})()
+}
+
+// Near reports whether a partition that is followed is as far as its owner has reported.
+func (p *Processor) Near(id int) bool { return slices.Contains(p.shares.follower.Near(), id) }
+
+// Together has one member of the cluster have all partitions.
+func (p *Processor) Together(ctx context.Context) error { return p.shares.member.Together(ctx) }
+
+// Yield ends the following of a partition for a moment, as who takes it over does.
+func (p *Processor) Yield(id int) { p.shares.follower.Yield([]int{id})() }

@@ -58,6 +58,9 @@ func (p *Processor) handed(ctx context.Context, to *partition, d fold.Delivery) 
 		if parent = p.part(from); parent == nil {
 			return p.apart(ctx, from, to.id)
 		}
+		var rest context.CancelFunc
+		ctx, rest = parent.untilStopped(ctx)
+		defer rest()
 		if err := parent.position.wait(ctx, d.Seq); err != nil {
 			return fmt.Errorf("wait for partition %d, which has the parent: %w", from, err)
 		}
@@ -76,6 +79,20 @@ func (p *Processor) handed(ctx context.Context, to *partition, d fold.Delivery) 
 		err = fmt.Errorf("partition %d is made again, and with it what the fork at event %d begins with: %w", from, d.Seq, fold.ErrNotReady)
 	}
 	return err
+}
+
+// untilStopped returns a context that ends when the partition is given up: it gets no further, and a bulk that waits for it has no lane
+// that a change of the set would end.
+func (p *partition) untilStopped(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-p.stopping:
+			cancel(errGivenUp)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 // decided commits what the open batch has decided, and waits until it is durable, with the batches before it.
@@ -100,10 +117,12 @@ func (p *Processor) awaitRecords(ctx context.Context, part *partition, name stri
 const notTogether = "the cluster does not know that its partitions belong together"
 
 // apart is the error of a fork whose two partitions are at different processors. The copy that it begins with does not leave a store, so
-// the cluster is to have all partitions together from now on.
+// the cluster is to have all partitions together from now on: unless the other is on its way to this one, or is made again here.
 func (p *Processor) apart(ctx context.Context, from, to int) error {
-	if err := p.shares.member.Together(ctx); err != nil {
-		p.log.Warn().Err(err).Msg(notTogether)
+	if v := p.shares.member.View(); v.Self == "" || v.Planned[from] != v.Self {
+		if err := p.shares.member.Together(ctx); err != nil {
+			p.log.Warn().Err(err).Msg(notTogether)
+		}
 	}
 	return fmt.Errorf("a thread of partition %d is forked from one of partition %d: %w", to, from, errElsewhere)
 }
@@ -114,12 +133,15 @@ func (p *Processor) taken(h state.Handed) bool {
 	return h.To >= p.total() || to != nil && to.position.now() >= h.Seq
 }
 
-// handOver makes what was handed over to a fork durable: its partition waits.
+// handOver makes what was handed over to a fork durable: its partition waits. One that has it already takes it off the list with a later batch: dropHanded finds what is committed.
 func (p *partition) handOver(d fold.Delivery) error {
+	if err := p.flush(p.here()); err != nil {
+		return err
+	}
 	head, _, _ := strings.Cut(d.Raw.Subject, ".")
 	to := recovery.PartitionOf(head, 1<<16)
 	p.handedOver = append(p.handedOver, state.Handed{Seq: d.Seq, To: to})
-	return p.flush(p.here())
+	return nil
 }
 
 // dropHanded removes, with the open batch, what forks have taken.

@@ -39,6 +39,7 @@ func settings(t testing.TB) *config.Config {
 	c.DataDir = t.TempDir()
 	c.NATS.Listen = ""
 	c.Policies = []summarize.Policy{summarize.Default()}
+	processor.ParkAll(c)
 	return c
 }
 

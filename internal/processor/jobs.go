@@ -222,26 +222,42 @@ func (d *desk) do(ctx context.Context, p *summarize.Policy, job *thread.Job) (re
 	return res
 }
 
-// find reads a job's current state. Its result is committed only if it still fits then.
+// find reads a job's current state. Its result is committed only if it still fits then. Of a thread that is parked the job has ended; that is known when its rows can
+// be read.
 func (d *desk) find(ctx context.Context, name, id string) (job *thread.Job, p *summarize.Policy) {
+	again(ctx, func(time.Duration) (done bool) {
+		job, p, done = d.look(ctx, name, id)
+		return done
+	})
+	return job, p
+}
+
+// look is a try of find.
+func (d *desk) look(ctx context.Context, name, id string) (job *thread.Job, p *summarize.Policy, done bool) {
 	type found struct {
-		job *thread.Job
-		p   *summarize.Policy
+		job  *thread.Job
+		p    *summarize.Policy
+		done bool
 	}
 	answer := make(chan found, 1) // the turn may run after ctx has ended
 	d.part.turn(func() error {
 		job, p, err := d.part.fold.Job(name, id)
+		if err != nil && !fatal(err) && (errors.Is(err, state.ErrParked) || errors.Is(err, state.ErrLost)) {
+			d.part.rowsLost(err)
+			answer <- found{}
+			return nil
+		}
 		if job == nil {
 			d.ended(id)
 		}
-		answer <- found{job, p}
+		answer <- found{job, p, true}
 		return err
 	})
 	select {
 	case f := <-answer:
-		return f.job, f.p
+		return f.job, f.p, f.done
 	case <-ctx.Done():
-		return nil, nil
+		return nil, nil, true
 	}
 }
 

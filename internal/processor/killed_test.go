@@ -12,6 +12,7 @@ import (
 
 	"precis/internal/broker"
 	"precis/internal/config"
+	"precis/internal/parked"
 	"precis/internal/processor"
 	"precis/state"
 )
@@ -46,7 +47,7 @@ func (m *mortal) life(meanwhile func(p *processor.Processor)) {
 // store reads the disk as the last kill has left it.
 func (m *mortal) store() *state.Store {
 	m.t.Helper()
-	store, err := state.Open(processor.StoreDir(m.config.DataDir), state.Options{FS: m.fs, Logger: logger(m.t)})
+	store, err := state.Open(processor.StoreDir(m.config.DataDir), state.Options{FS: m.fs, Logger: logger(m.t), Objects: parked.New(m.broker.JetStream(), nil)})
 	if err != nil {
 		m.t.Fatal(err)
 	}

@@ -58,10 +58,22 @@ func (p *Processor) Turns(lane string) <-chan func() {
 func (p *Processor) Reached(lane string, last uint64, by broker.Mark) {
 	if part, err := p.lane(lane); err == nil {
 		if err := part.caughtUp(place{last, state.Mark(by)}); err != nil {
-			p.fail(err)
+			if part.failure != nil {
+				p.fail(err)
+				return
+			}
+			part.rowsLost(err) // else they are given up and made again, or rows of a parked thread can't be read now
+			part.log.Warn().Err(err).Msg("the partition is not current yet: tried again")
+			time.AfterFunc(askAgain, func() {
+				part.turn(func() error {
+					p.Reached(lane, last, by)
+					return nil
+				})
+			})
 			return
 		}
 		part.current.Store(true)
+		p.madeAnew(part.id)
 	}
 	p.ready.reached(lane)
 }

@@ -32,6 +32,10 @@ type metrics struct {
 	records     prometheus.Counter
 	positions   *prometheus.GaugeVec
 	waiting     *prometheus.GaugeVec
+	parking     *prometheus.CounterVec // by outcome
+	parkedReads prometheus.Histogram
+	parked      *prometheus.GaugeVec
+	parkedBytes *prometheus.GaugeVec
 	missing     *prometheus.CounterVec
 	holes       *prometheus.GaugeVec
 	refused     *prometheus.CounterVec
@@ -87,6 +91,7 @@ func newMetrics(version string) *metrics {
 	m.makeFlow()
 	m.makeSummaries()
 	m.makeCalls()
+	m.makeParking()
 	return m
 }
 
@@ -277,7 +282,7 @@ func (m *metrics) outbox(partition, rows int) {
 
 // forget drops the series of a partition that this processor no longer has: their last values would stand for ever.
 func (m *metrics) forget(partition int) {
-	for _, of := range []*prometheus.GaugeVec{m.positions, m.waiting, m.sweepLeft} {
+	for _, of := range []*prometheus.GaugeVec{m.positions, m.waiting, m.sweepLeft, m.parked, m.parkedBytes} {
 		of.DeleteLabelValues(strconv.Itoa(partition))
 	}
 }

@@ -68,11 +68,18 @@ type Options struct {
 	// AdvanceEvery is how many events of other partitions may pass before a partition without events notes it; a
 	// restart reads about that many again at most. Default 10,000.
 	AdvanceEvery uint64
+	// ParkSettles is how long an object stands before the rows of its thread leave the store. Default 5m, and more than
+	// the embedded server's nats.sync.
+	ParkSettles time.Duration
+	// ParkConfirms is how long after the first one another read has to find that rows of a parked thread are lost. Default 30s.
+	ParkConfirms time.Duration
 	// Failpoint is called between the steps between which a crash may fall; an error acts as a crash there. nil never
 	// fails.
 	Failpoint func(point string, partition int) error
 	// Reads wraps the log that a fold reads, so that a test can make a read fail; nil wraps nothing.
 	Reads func(content.Log) content.Log
+	// Objects wraps what the rows of parked threads are read from, so that a test can make it slow; nil wraps nothing.
+	Objects func(state.Objects) state.Objects
 }
 
 // Failpoints, in the order in which a batch passes them.
@@ -104,6 +111,12 @@ func (o Options) withDefaults() Options {
 	if o.BulkBytes == 0 {
 		o.BulkBytes = 128<<20 - o.Config.Partitions<<16
 	}
+	if o.ParkSettles == 0 {
+		o.ParkSettles = settlesFor(o.Config.NATS)
+	}
+	if o.ParkConfirms == 0 {
+		o.ParkConfirms = parkConfirms
+	}
 	if o.KeepUp == 0 {
 		o.KeepUp = 10_000
 	}
@@ -115,6 +128,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Reads == nil {
 		o.Reads = func(log content.Log) content.Log { return log }
+	}
+	if o.Objects == nil {
+		o.Objects = func(from state.Objects) state.Objects { return from }
 	}
 	if o.Disk == nil {
 		o.Disk = func() (free, total int64, ok bool) {

@@ -116,7 +116,16 @@ func (o *outbox) signal() {
 // wait returns when there is room for more rows, or stopping is closed: what is left then waits in the
 // store.
 func (o *outbox) wait(stopping <-chan struct{}) {
-	_, _ = o.until(stopping, func() (bool, error) { return len(o.rows) < outboxRows && o.bytes < outboxBytes, nil })
+	_, _ = o.until(stopping, func() (bool, error) { return o.hasRoom(), nil })
+}
+
+func (o *outbox) hasRoom() bool { return len(o.rows) < outboxRows && o.bytes < outboxBytes }
+
+// full reports whether the lane would wait.
+func (o *outbox) full() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return !o.hasRoom()
 }
 
 // drained returns when nothing is left to publish, or nothing is published any more.
@@ -136,7 +145,7 @@ func (o *outbox) published(ctx context.Context, name string) error {
 		return !slices.ContainsFunc(o.rows, waits), o.failure
 	})
 	if !ok && err == nil {
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 	return err
 }

@@ -77,11 +77,15 @@ type partition struct {
 	commits chan commit           // to the goroutine that waits for the disk; nil if none runs
 	broken  atomic.Pointer[error] // why that goroutine has given up
 	fail    func(error)           // ends the processor
-	life    life
-	reads   bool        // it has a lane; changed while no lane runs
-	current atomic.Bool // its lane has reached what was the log's end when it began
-	leaves  atomic.Bool // it is being taken out of the set
-	rivaled atomic.Bool // another processor has it
+	// lostRows is set if the partition can't be given up and made again from the log when rows of its parked threads are lost: the processor ends with what
+	// it returns.
+	lostRows func(error) error
+	life     life
+	reads    bool        // it has a lane; changed while no lane runs
+	current  atomic.Bool // its lane has reached what was the log's end when it began
+	leaves   atomic.Bool // it is being taken out of the set
+	rivaled  atomic.Bool // another processor has it
+	anew     atomic.Bool // it is given up since it is to be made again
 }
 
 // batchBytes is the size at which the open batch is committed, whatever the lane's own bound in events: a rejection
@@ -122,6 +126,8 @@ func (p *partition) step(ctx context.Context, d fold.Delivery, walk fold.Walk, n
 	if err := p.handed(ctx, p, d); err != nil {
 		return out, err
 	}
+	p.part.During(ctx.Done()) // an end of the lane, or a change of the set, waits for no object of a parked thread
+	defer p.part.During(nil)
 	span := p.span(d)
 	defer func() { p.traces.End(span, out.Outcome, out.Code, err) }()
 	out, err = p.fold.Step(ctx, d, walk)
@@ -130,6 +136,7 @@ func (p *partition) step(ctx context.Context, d fold.Delivery, walk fold.Walk, n
 		if fatal(err) {
 			p.failure = err
 		}
+		p.rowsLost(err)
 		return out, err
 	}
 	p.last, p.event = d.Seq, d
@@ -164,6 +171,13 @@ func (p *partition) span(d fold.Delivery) *tracing.Span {
 func fatal(err error) bool {
 	return errors.Is(err, fold.ErrHalfDone) || errors.Is(err, fold.ErrRecord) || errors.Is(err, state.ErrDamaged) ||
 		errors.Is(err, events.ErrNewerConfig)
+}
+
+// rowsLost ends the processor if rows of a parked thread are lost, and it can't make the partition again. What needed them has done nothing.
+func (p *partition) rowsLost(err error) {
+	if p.lostRows != nil && errors.Is(err, state.ErrLost) {
+		p.fail(p.lostRows(err))
+	}
 }
 
 // caught turns a panic into the partition's failure: what it left in the open batch is unknown.
@@ -209,7 +223,9 @@ func (p *partition) caughtUp(at place) error {
 		return p.failure
 	}
 	if err := p.fold.AdoptUpTo(math.MaxUint64); err != nil {
-		p.failure = err
+		if !errors.Is(err, state.ErrParked) && !errors.Is(err, state.ErrLost) || errors.Is(err, fold.ErrHalfDone) {
+			p.failure = err
+		}
 		return err
 	}
 	return p.flush(at)
@@ -278,10 +294,13 @@ func (p *partition) turn(work func() error) {
 	}
 }
 
-// do runs work in the lane's goroutine, unless something there has failed.
+// do runs work in the lane's goroutine, unless something there has failed. Work may note a failure itself, and return nothing.
 func (p *partition) do(work func() error) {
-	if p.failure == nil {
-		p.failure = p.taken(work)
+	if p.failure != nil {
+		return
+	}
+	if err := p.taken(work); p.failure == nil {
+		p.failure = err
 	}
 }
 

@@ -95,7 +95,7 @@ func (p *position) seen(ctx context.Context) error {
 func (p *position) await(ctx context.Context, holds func() (bool, error)) error {
 	ok, err := p.until(ctx.Done(), holds)
 	if !ok && err == nil {
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 	return err
 }

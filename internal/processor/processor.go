@@ -15,6 +15,7 @@ import (
 	"precis/internal/config"
 	"precis/internal/content"
 	"precis/internal/fold"
+	"precis/internal/parked"
 	"precis/internal/recovery"
 	"precis/internal/rest"
 	"precis/internal/roster"
@@ -58,6 +59,10 @@ type Processor struct {
 	shares    sharing
 	room      *room
 	snapshots snapshots
+	parking   parking
+	losses    losses
+	absent    zerolog.Logger // says some of the reads that miss rows of parked threads
+	shelf     *parked.Shelf  // the rows of parked threads
 	// stopping is closed when the processor begins to end: from then on every wait for the server is bounded.
 	stopping chan struct{}
 	stopOnce sync.Once
@@ -75,6 +80,7 @@ func Open(ctx context.Context, opts Options) (_ *Processor, err error) {
 		failed: make(chan error, 1), slots: make(chan struct{}, maxJobs),
 		stopping: make(chan struct{}), confirmed: confirmed{every: opts.KeepUp}, owner: recovery.Owner(), began: opts.Now(),
 	}
+	p.absent = p.log.Sample(&zerolog.BurstSampler{Burst: 5, Period: 10 * time.Second})
 	p.metrics.started.Set(float64(p.began.UnixMilli()) / 1000)
 	p.config.Store(opts.Config)
 	p.running.Store(newSet(nil))
@@ -88,7 +94,7 @@ func Open(ctx context.Context, opts Options) (_ *Processor, err error) {
 	if err := p.awaitRoom(ctx); err != nil {
 		return nil, err
 	}
-	if p.store, err = state.Open(StoreDir(opts.Config.DataDir), state.Options{FS: opts.FS, Fatal: opts.Fatal, Logger: opts.Logger, Partitions: opts.Config.Partitions, Wrote: p.wrote}); err != nil {
+	if p.store, err = state.Open(StoreDir(opts.Config.DataDir), state.Options{FS: opts.FS, Fatal: opts.Fatal, Logger: opts.Logger, Partitions: opts.Config.Partitions, Wrote: p.wrote, Objects: opts.Objects(newShelved(p)), Lost: p.lostParked, Unparked: func(int, state.Parked) { p.metrics.parking.WithLabelValues("back").Inc() }}); err != nil {
 		return nil, err
 	}
 	if opts.FS == nil {
@@ -135,6 +141,9 @@ func (p *Processor) connect(ctx context.Context) (err error) {
 	p.summaries = broker.NewLogReader(js, broker.StreamSummaries).Watch(p.missing)
 	p.rejected = broker.NewLogReader(js, broker.StreamRejected).Watch(p.missing)
 	p.publisher, err = broker.NewPublisher(p.broker.Conn(), broker.PublisherConfig{AckTimeout: p.opts.AckTimeout})
+	if err == nil {
+		p.shelf = parked.New(js, p.publisher)
+	}
 	return err
 }
 
@@ -172,13 +181,15 @@ func (p *Processor) recover(ctx context.Context) error {
 	}
 	config.Retention = at.events.MaxAge
 	p.folds.Store(config)
+	p.openParking(ctx, at.summaries.Replicas)
+	p.beginLosses(ctx)
 	if p.opts.Config.Cluster.Name != "" {
 		if err := p.checkStore(ctx, at); err != nil {
 			return err
 		}
 		return p.joinCluster(ctx, at)
 	}
-	parts, err := p.openAll(ctx, p.all(), at)
+	parts, err := p.openAlone(ctx, at)
 	if err != nil {
 		return err
 	}
@@ -321,6 +332,10 @@ func (p *Processor) open(id int, at streams, config *fold.Config) (*partition, e
 		metrics: p.metrics, failpoint: p.opts.Failpoint, now: p.opts.Now, log: log, traces: traces,
 	}
 	part.fail = p.failing(part)
+	if p.shares.member == nil {
+		part.lostRows = func(err error) error { return p.lostAlone(at, err) }
+	}
+	st.Until(part.stopping)
 	part.handed, part.handedTaken = p.handed, p.taken
 	if part.handedOver, err = st.HandedOver(); err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func (p *partition) reconfigure(c *fold.Config, since time.Time) error {
 }
 
 // fixedKeys are the keys, with all below them, that can't change while a processor runs.
-var fixedKeys = []string{"nats", "data_dir", "http", "api", "ui", "gateway", "partitions", "cluster", "retention"}
+var fixedKeys = []string{"nats", "data_dir", "http", "api", "ui", "gateway", "partitions", "cluster", "retention", "parking"}
 
 // keepFixed returns c with the current values of the keys that can't change while a processor runs, and which keys differ.
 func (p *Processor) keepFixed(c *config.Config) (fixed *config.Config, waiting []string) {

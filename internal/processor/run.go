@@ -32,6 +32,7 @@ func (p *Processor) Run(ctx context.Context) error {
 	var others sync.WaitGroup
 	others.Go(func() { p.tend(run) })
 	others.Go(func() { p.reloads(run) })
+	others.Go(func() { p.keepParking(run) })
 	others.Go(p.vocabularies)
 	every := time.NewTicker(tellEvery)
 	defer every.Stop()

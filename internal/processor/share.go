@@ -12,6 +12,7 @@ import (
 	"precis/internal/cluster"
 	"precis/internal/recovery"
 	"precis/internal/standby"
+	"precis/state"
 )
 
 // In a cluster a processor begins with no partition, and takes and gives up those that its membership says (internal/cluster). The
@@ -26,8 +27,8 @@ type sharing struct {
 	part    atomic.Uint64    // bits of this processor's part of all weights; 0: all
 	// places are held by a partition's life, from its claim until all of it has ended.
 	places []sync.Mutex
-	mu     sync.Mutex   // of changes to the set
-	redo   map[int]bool // partitions to be made again from the log
+	mu     sync.Mutex     // of changes to the set
+	redo   map[int]redone // partitions to be made again
 	// working is what changes the set; ended means that nothing begins to any more.
 	working sync.WaitGroup
 	ended   bool
@@ -69,7 +70,6 @@ const dropTries = 2
 // joinCluster becomes a member of the configured cluster.
 func (p *Processor) joinCluster(ctx context.Context, at streams) (err error) {
 	c := p.opts.Config.Cluster
-	p.shares.redo = map[int]bool{}
 	p.shares.places, p.shares.changes = make([]sync.Mutex, p.total()), make(chan change)
 	p.ready = newReadiness(nil)
 	close(p.ready.done)
@@ -174,7 +174,7 @@ func (p *Processor) Acquire(ctx context.Context, ids []int) error {
 		})
 	}
 	for _, part := range parts { // a reload may not have seen them
-		if err == nil {
+		if err == nil && p.Runs(part.id) {
 			err = part.call(ctx, func() error {
 				if c := p.folds.Load(); c != part.config {
 					return part.reconfigure(c, p.opts.Now())
@@ -215,39 +215,65 @@ func (p *Processor) openAnew(ctx context.Context, ids []int) (parts []*partition
 			return nil, err
 		}
 		parts, err := p.openAll(ctx, ids, at)
-		drop := ids
-		if fatalStart(err) {
+		drop, why := ids, fromLog
+		switch {
+		case fatalStart(err):
 			drop = restored // of rows that came from a snapshot, the log says more
-		} else if !errors.Is(err, ErrOtherWriter) {
+		case errors.Is(err, state.ErrLost):
+			drop, why = p.lostOf(ids), rowsLost
+		case !errors.Is(err, ErrOtherWriter):
 			drop = nil
 		}
 		if len(drop) == 0 || try == dropTries {
 			return parts, err
 		}
-		p.log.Warn().Err(err).Ints("partitions", drop).Msg("what the store has of these partitions is not what is on record: it is made again from the log")
+		p.log.Warn().Err(err).Ints("partitions", drop).Msg("what the store has of these partitions is not what is on record, or is lost: it is made again")
 		for _, id := range drop {
-			if err := p.dropRows(id); err != nil {
+			p.markAgain(id, why)
+			if err := p.dropAgain(id); err != nil {
 				return nil, err
+			}
+			if p.restore(ctx, id) {
+				restored = append(restored, id)
 			}
 		}
 	}
 }
 
+// redone is why a partition is made again.
+type redone uint8
+
+const (
+	rowsLost redone = 1 + iota // from a snapshot that does not name what is lost, or from the log
+	fromLog                    // what a snapshot has may not be on record, or have handed over what a fork is to begin with again
+)
+
 // dropAgain drops what the store has of a partition that is to be made again.
 func (p *Processor) dropAgain(id int) error {
 	p.shares.mu.Lock()
-	again := p.shares.redo[id]
+	why := p.shares.redo[id]
 	p.shares.mu.Unlock()
-	if !again {
-		return nil
+	if why == 0 {
+		if lost, err := p.isNamed(id); err != nil || !lost {
+			return err
+		}
 	}
-	if err := p.dropRows(id); err != nil {
+	drop := p.store.Drop
+	if why == fromLog {
+		drop = p.dropRows
+	}
+	if err := drop(id); err != nil {
 		return err
 	}
-	p.shares.mu.Lock()
-	delete(p.shares.redo, id)
-	p.shares.mu.Unlock()
+	p.madeAgain(id)
 	return nil
+}
+
+// madeAgain notes that a partition's rows are dropped, once.
+func (p *Processor) madeAgain(id int) {
+	p.shares.mu.Lock()
+	defer p.shares.mu.Unlock()
+	delete(p.shares.redo, id)
 }
 
 // Release implements cluster.Holder.
@@ -266,6 +292,12 @@ func (p *Processor) Abandon(ids []int) {
 	for _, part := range p.some(ids) {
 		p.lose(part, nil)
 	}
+}
+
+// Runs implements cluster.Holder.
+func (p *Processor) Runs(id int) bool {
+	part := p.part(id)
+	return part != nil && !part.leaves.Load()
 }
 
 // lose ends a partition that another processor has, or may have: nothing of it can be stored any more.
@@ -293,10 +325,20 @@ func (p *Processor) lose(part *partition, why error) {
 
 // again gives up a partition, and makes it from the log when it is taken the next time.
 func (p *Processor) again(part *partition) {
-	p.shares.mu.Lock()
-	p.shares.redo[part.id] = true
-	p.shares.mu.Unlock()
+	p.markAgain(part.id, fromLog)
 	p.lose(part, errors.New("it is made again from the log"))
+}
+
+// markAgain has a partition be made again when it is opened the next time; false if that is noted already.
+func (p *Processor) markAgain(id int, why redone) (first bool) {
+	p.shares.mu.Lock()
+	defer p.shares.mu.Unlock()
+	if p.shares.redo == nil {
+		p.shares.redo = map[int]redone{}
+	}
+	first = p.shares.redo[id] == 0
+	p.shares.redo[id] = max(p.shares.redo[id], why)
+	return first
 }
 
 // failing ends the processor, or the partition alone if another processor of the cluster has it.

@@ -21,6 +21,7 @@ import (
 	"precis/internal/broker/brokertest"
 	"precis/internal/processor"
 	"precis/internal/race"
+	"precis/state"
 )
 
 var clusterSeeds = flag.Int("cluster.seeds", 0, "how many schedules TestClusterSchedules runs; 0: 6, and 2 with the race detector")
@@ -66,11 +67,17 @@ type flock struct {
 	*schedule
 	live  []*sharer
 	disks []*vfs.MemFS // of those that have ended
+	disk  *vfs.MemFS   // of the next one; nil: any
 	next  int
 	lease time.Duration
 
-	bulkFrom uint64 // 0: another one for each processor
-	pages    string // where the next one that answers has its pages; empty: nowhere
+	besides int                               // events of threads beside those of the load
+	settles time.Duration                     // of parked threads
+	objects func(state.Objects) state.Objects // of the next one; nil: nothing stands between
+
+	skew     *time.Duration // of the next one's clock; nil: another one for each
+	bulkFrom uint64         // 0: another one for each processor
+	pages    string         // where the next one that answers has its pages; empty: nowhere
 }
 
 func newFlock(t *testing.T, seed uint64) *flock {
@@ -102,7 +109,9 @@ func (d decisions) Write(line []byte) (int, error) {
 func (f *flock) join() *sharer {
 	f.next++
 	m := &sharer{name: fmt.Sprint("member", f.next), fs: vfs.NewCrashableMem(), folded: &tally{of: map[int]int{}}, ran: make(chan error, 1)}
-	if len(f.disks) > 0 && f.rng.IntN(3) > 0 {
+	if f.disk != nil {
+		m.fs, f.disk = f.disk, nil
+	} else if len(f.disks) > 0 && f.rng.IntN(3) > 0 {
 		at := f.rng.IntN(len(f.disks))
 		m.fs = f.disks[at]
 		f.disks = slices.Delete(f.disks, at, at+1)
@@ -111,6 +120,9 @@ func (f *flock) join() *sharer {
 	m.crash = &crasher{left: 1 << 30, fs: m.fs, rng: rand.New(rand.NewPCG(f.rng.Uint64(), 0))}
 	c := *f.config
 	wrong := time.Duration(f.rng.IntN(21)-10) * time.Second // its clock, which nothing between processors may depend on
+	if f.skew != nil {
+		wrong = *f.skew
+	}
 	var err error
 	m.Processor, err = processor.Open(f.t.Context(), processor.Options{
 		Config: &c, Logger: followLogger(f.t).With().Str("member", m.name).Logger(), FS: m.fs,
@@ -121,7 +133,7 @@ func (f *flock) join() *sharer {
 		Broker:     openBrokerWith(f.t, broker.Options{URL: m.faults.URL(), Logger: logger(f.t)}),
 		AckTimeout: 200 * time.Millisecond, CloseTimeout: 2 * time.Second, Lease: f.lease,
 		BulkFrom: cmp.Or(f.bulkFrom, 1+f.rng.Uint64N(200)), KeepUp: 1 + f.rng.Uint64N(30), AdvanceEvery: 1 + f.rng.Uint64N(20),
-		Now: func() time.Time { return f.clock.now().Add(wrong) }, Tend: time.Hour, SweepPause: 1, Disk: m.disk,
+		Now: func() time.Time { return f.clock.now().Add(wrong) }, Tend: time.Hour, SweepPause: 1, Disk: m.disk, ParkSettles: f.settles, Objects: f.objects,
 	})
 	if err != nil {
 		f.t.Fatal(err)

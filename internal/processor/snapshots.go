@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"precis/internal/broker"
 	"precis/internal/recovery"
 	"precis/internal/snapshot"
 	"precis/state"
@@ -24,6 +25,9 @@ const (
 	snapshotShare, snapshotLate = 20, 4
 	// snapshotList and snapshotGet bound how long a start waits for the object store: for what there is, and for an object beside its size.
 	snapshotList, snapshotGet = 2 * time.Second, 10 * time.Second
+	// A partition that has been away for snapshotStale may name rows of parked threads that are deleted a week later (parkedFor), so that it begins from a snapshot
+	// however little it lacks. A bucket has one, since there is another one each snapshotRenew, and it keeps them for a week.
+	snapshotStale, snapshotRenew = 7 * 24 * time.Hour, 3 * 24 * time.Hour
 	// snapshotPatience is how long a snapshot waits until what it has is on record.
 	snapshotPatience = time.Minute
 )
@@ -111,10 +115,16 @@ func (p *Processor) due(ctx context.Context, part *partition) bool {
 		if len(list) > 0 {
 			last = list[0]
 		}
-		s.note(part.id, last)
+		last = s.found(part.id, last)
 	}
 	age, position := p.opts.Now().Sub(last.Time), part.position.now()
+	if age < 0 { // by the clock of the former owner: how old it is can't be told
+		age = snapshotLate * s.every
+	}
 	since := position - min(last.Position, position)
+	if position > 0 && age >= max(s.every, snapshotRenew) && p.store.Format() != state.Format() {
+		return true
+	}
 	return age >= s.every && since >= p.opts.BulkFrom && (since*snapshotShare >= position || age >= snapshotLate*s.every)
 }
 
@@ -129,6 +139,24 @@ func (s *snapshots) note(id int, info snapshot.Info) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last[id] = info
+}
+
+// found notes the newest snapshot that there is, unless something else was noted while it was looked for; it returns what is.
+func (s *snapshots) found(id int, info snapshot.Info) snapshot.Info {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if last, known := s.last[id]; known {
+		return last
+	}
+	s.last[id] = info
+	return info
+}
+
+// outdated has another snapshot of an own partition be made as if there were none.
+func (s *snapshots) outdated(id int) {
+	if s.bucket != nil {
+		s.note(id, snapshot.Info{})
+	}
 }
 
 // snapshot puts the rows of a partition into the object store. It is announced only when everything that the rows have decided is on
@@ -157,7 +185,7 @@ func (p *Processor) snapshot(ctx context.Context, part *partition) (info snapsho
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	info, err = p.snapshots.bucket.Put(ctx, snapshot.Info{
-		Partition: part.id, Partitions: p.strays(), Format: state.Format(), Position: table.Meta.Position, First: at.events.First, Config: claim.Fingerprint, Time: taken,
+		Partition: part.id, Partitions: p.strays(), Format: p.store.Format(), Position: table.Meta.Position, First: at.events.First, Config: claim.Fingerprint, Time: taken,
 	}, f, paced(ctx))
 	if err == nil {
 		p.snapshots.note(part.id, info)
@@ -196,8 +224,8 @@ func paced(ctx context.Context) func(bytes int) error {
 	}
 }
 
-// restore begins a partition, which nothing has open, from a snapshot, if one is far ahead of what the store has. It reports whether it did. One that
-// does not fit is passed over: the log has everything.
+// restore begins a partition, which nothing has open, from a snapshot, if one is far ahead of what the store has, or what it has was dropped or is old. It reports whether it did. One
+// that does not fit is passed over: the log has everything.
 func (p *Processor) restore(ctx context.Context, id int) bool {
 	s := &p.snapshots
 	if s.bucket == nil {
@@ -208,13 +236,26 @@ func (p *Processor) restore(ctx context.Context, id int) bool {
 	not := s.fromLog[id]
 	s.mu.Unlock()
 	meta, err := p.store.View(id).Meta()
-	if not || err != nil {
+	mark, unmarked := p.store.Lost(id)
+	if not || err != nil || unmarked != nil {
 		return false
 	}
 	asking, cancel := context.WithTimeout(ctx, snapshotList)
 	defer cancel()
 	at, err := p.streams(asking)
-	if err != nil || at.events.Last < meta.Position+p.opts.BulkFrom {
+	if err != nil {
+		return false
+	}
+	ahead := p.opts.BulkFrom
+	switch {
+	case mark.Set && meta.Position == 0:
+		ahead = 1
+	case p.isStale(asking, id, meta, at):
+		ahead = 0 // what its owners decided since may follow from no event
+	case at.events.Last < meta.Position+ahead:
+		p.madeAnew(id)
+	}
+	if at.events.Last < meta.Position+ahead {
 		return false
 	}
 	list, err := s.bucket.List(asking, id)
@@ -222,12 +263,13 @@ func (p *Processor) restore(ctx context.Context, id int) bool {
 		p.log.Warn().Err(err).Int("partition", id).Msg("snapshots of the partition can't be read: it is made from the log")
 	}
 	for _, info := range list {
-		if info.Position < meta.Position+p.opts.BulkFrom {
+		if info.Position < meta.Position+ahead {
 			return false
 		}
 		began := time.Now()
 		err := p.take(ctx, info, at)
 		if err == nil {
+			p.beginLosses(ctx)
 			p.metrics.snapshots.WithLabelValues("used").Inc()
 			p.log.Info().Int("partition", id).Uint64("seq", info.Position).Uint64("bytes", info.Bytes).Dur("took", time.Since(began)).Msg("partition begins from a snapshot")
 			return true
@@ -241,13 +283,26 @@ func (p *Processor) restore(ctx context.Context, id int) bool {
 	return false
 }
 
+// isStale reports whether rows that a store has may name rows of parked threads that were deleted in order since: what comes next in the log, or the claim of the next owner, is
+// old, or gone.
+func (p *Processor) isStale(ctx context.Context, id int, meta state.Meta, at streams) bool {
+	if meta.Position == 0 || p.store.Format() == state.Format() {
+		return false
+	}
+	if meta.Position+1 < at.events.First {
+		return true
+	}
+	old := func(m broker.Stored, err error) bool { return err == nil && p.opts.Now().Sub(m.Time) >= snapshotStale }
+	return old(p.events.Next(ctx, ">", meta.Position+1)) || old(p.summaries.Next(ctx, recovery.OwnRecords(id), meta.Own.Seq+1))
+}
+
 // errUnfit: a snapshot is not of this log, or not for this program.
 var errUnfit = errors.New("the snapshot does not fit")
 
 // take puts the rows of a snapshot in the place of what the store has, if they are of the streams as they are.
 func (p *Processor) take(ctx context.Context, info snapshot.Info, at streams) (err error) {
 	switch {
-	case info.Format != state.Format():
+	case !state.Reads(info.Format):
 		return fmt.Errorf("%w: its format is %q, this program's %q", errUnfit, info.Format, state.Format())
 	case info.Partitions != p.strays():
 		return fmt.Errorf("%w: it is of %d partitions, there are %d", errUnfit, info.Partitions, p.strays())
@@ -279,12 +334,17 @@ func (p *Processor) take(ctx context.Context, info snapshot.Info, at streams) (e
 	return p.store.Install(table)
 }
 
-// dropRows removes what the store has of a partition. It is made again from the log: what does not fit the record may be a snapshot's.
-func (p *Processor) dropRows(id int) error {
+// dropRows removes what the store has of partitions. They are made again from the log: what does not fit the record may be a snapshot's.
+func (p *Processor) dropRows(ids ...int) error {
 	p.snapshots.mu.Lock()
-	p.snapshots.fromLog[id] = true
+	if p.snapshots.fromLog == nil { // there are no snapshots
+		p.snapshots.fromLog = map[int]bool{}
+	}
+	for _, id := range ids {
+		p.snapshots.fromLog[id] = true
+	}
 	p.snapshots.mu.Unlock()
-	return p.store.Drop(id)
+	return p.store.Drop(ids...)
 }
 
 // snapshotMetrics are of the newest snapshots of own partitions.

@@ -18,6 +18,7 @@ import (
 	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/internal/content"
+	"precis/internal/parked"
 	"precis/internal/processor"
 	"precis/state"
 	"precis/summarize"
@@ -63,7 +64,9 @@ func (c *clockAhead) forward(d time.Duration) {
 
 // scene is a processor that a test changes the circumstances of.
 type scene struct {
-	reads func(content.Log) content.Log // nil: nothing stands between
+	settles  time.Duration                 // of parked threads
+	confirms time.Duration                 // of their loss
+	reads    func(content.Log) content.Log // nil: nothing stands between
 	*schedule
 	*running
 	clock   *clockAhead
@@ -97,7 +100,7 @@ func (s *scene) finish() {
 
 func (s *scene) open() {
 	s.running = start(s.schedule.t, processor.Options{
-		Config: s.config, Logger: logger(s.schedule.t), Broker: s.schedule.broker, FS: s.fs, Now: s.clock.now, Tend: time.Hour, SweepPause: 1, Reads: s.reads, Version: s.version,
+		Config: s.config, Logger: logger(s.schedule.t), Broker: s.schedule.broker, FS: s.fs, Now: s.clock.now, Tend: time.Hour, SweepPause: 1, Reads: s.reads, Version: s.version, ParkSettles: s.settles, ParkConfirms: s.confirms,
 	})
 	select {
 	case <-s.Ready():
@@ -108,7 +111,7 @@ func (s *scene) open() {
 
 // verifyStore holds the store against its log, and what is on record against what is decided.
 func (s *schedule) verifyStore() {
-	store, err := state.Open(processor.StoreDir(s.config.DataDir), state.Options{FS: s.fs, Logger: logger(s.t)})
+	store, err := state.Open(processor.StoreDir(s.config.DataDir), state.Options{FS: s.fs, Logger: logger(s.t), Objects: parked.New(s.broker.JetStream(), nil)})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -64,6 +64,7 @@ func (p *Processor) openFollowed(ctx context.Context, id int) (st *state.Partiti
 	if st, err = p.rows(id, at); err != nil {
 		return nil, nil, err
 	}
+	st.Until(ctx.Done())
 	f, err = fold.New(st, fold.Options{
 		Log: p.reads(), MaxPayload: int(p.broker.Conn().MaxPayload()), Partitions: p.total(), Mask: p.mask, Home: p.home,
 		Logger: p.log.With().Int("partition", id).Logger(),

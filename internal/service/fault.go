@@ -8,6 +8,7 @@ import (
 
 	"precis/internal/content"
 	"precis/internal/fold"
+	"precis/state"
 )
 
 // Codes of errors, as Nats-Service-Error-Code carries them.
@@ -66,7 +67,7 @@ func asFault(err error) *Fault {
 		return fault(codeNotFound, "%v", err)
 	case errors.Is(err, fold.ErrKind):
 		return fault(codeBadRequest, "%v", err)
-	case errors.Is(err, fold.ErrNotReady):
+	case errors.Is(err, fold.ErrNotReady), errors.Is(err, state.ErrParked), errors.Is(err, state.ErrLost):
 		return fault(codeUnavailable, "%v; retry soon", err)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return fault(codeUnavailable, "timed out; retry soon")

@@ -34,8 +34,8 @@ type Options struct {
 	Open func(ctx context.Context, id int) (*state.Partition, *fold.Fold, error)
 	// Same fails if the streams are not, or not any more, those that rows at such places were made from.
 	Same func(context.Context, []state.Meta) error
-	// Drop removes a partition's rows: they are made again from the log.
-	Drop func(id int) error
+	// Drop removes partitions' rows: they are made again from the log.
+	Drop func(ids ...int) error
 	// Config is what is assumed to be in force where no configuration is on record.
 	Config func() *fold.Config
 	// Home is the partition of a thread.
@@ -137,6 +137,9 @@ func (f *Follower) Round(ctx context.Context, to map[int]uint64) (more bool, err
 		f.stop = nil
 	}()
 	f.open(ctx, to)
+	for _, r := range f.parts {
+		r.part.Until(ctx.Done()) // no object of a parked thread holds up who takes a partition over
+	}
 	soon, far := f.split()
 	err = f.follow(ctx, soon)
 	if err == nil && len(far) > 0 {

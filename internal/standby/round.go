@@ -352,8 +352,8 @@ func (f *Follower) step(ctx context.Context, r *replica, m broker.Stored) (err e
 	r.last = m
 	r.events++
 	if out.Outcome == thread.HandedOver {
-		r.handed = append(r.handed, state.Handed{Seq: m.Seq, To: id})
 		err = f.commit(r, m, m.Seq)
+		r.handed = append(r.handed, state.Handed{Seq: m.Seq, To: id}) // only what is committed is removed
 		r.folded.tell(m.Seq, false)
 	} else if r.events >= batchEvents || r.part.Size() >= batchBytes {
 		err = f.commit(r, m, m.Seq)

@@ -35,6 +35,9 @@ type State struct {
 
 	Changes Changes
 
+	// Parked is the thread's rows if the store has them elsewhere; the store's own.
+	Parked any
+
 	fresh     Message        // Message, where the step makes it
 	summaries index[Summary] // of Summaries
 	slots     index[Slot]    // of Slots

@@ -51,7 +51,8 @@ func Status(err error) int {
 	switch {
 	case errors.As(err, &exit):
 		return exit.Status
-	case errors.Is(err, config.ErrInvalid), errors.Is(err, broker.ErrInvalidOptions), errors.Is(err, broker.ErrPayload):
+	case errors.Is(err, config.ErrInvalid), errors.Is(err, broker.ErrInvalidOptions), errors.Is(err, broker.ErrPayload),
+		errors.Is(err, processor.ErrNotInLog):
 		return ExitUsage
 	case errors.Is(err, state.ErrDamaged), errors.Is(err, state.ErrMissing), errors.Is(err, state.ErrFormat), errors.Is(err, recovery.ErrRolledBack),
 		errors.Is(err, recovery.ErrRewritten), errors.Is(err, recovery.ErrOtherStream), errors.Is(err, recovery.ErrStreamGone), errors.Is(err, processor.ErrOtherWriter),

@@ -14,6 +14,7 @@ import (
 	"precis/cmd/processor/remote"
 	"precis/internal/audit"
 	"precis/internal/broker"
+	"precis/internal/parked"
 	"precis/internal/processor"
 	"precis/state"
 )
@@ -77,26 +78,53 @@ func (c *Check) Run(ctx context.Context, a *console.App) error {
 	return res.print(a, c.JSON)
 }
 
-func (c *Check) check(ctx context.Context, a *console.App, store *state.Store, res *checked, log zerolog.Logger) error {
+func (c *Check) check(ctx context.Context, a *console.App, store *state.Store, res *checked, log zerolog.Logger) (err error) {
 	n, err := store.Partitions()
 	if err != nil {
 		return err
 	}
 	res.Partitions = max(n-1, 0)
 	report := func(p state.Problem) { res.Problems = append(res.Problems, p) }
-	if err := store.Check(n, report); err != nil {
-		return err
+	parks := store.Format() != state.Format()
+	if !parks { // before anything else: its problems do not depend on a server
+		if err := store.Check(n, report); err != nil {
+			return err
+		}
 	}
 	b, err := c.broker(ctx, log)
-	if b == nil || err != nil {
+	if err != nil {
 		return err
+	}
+	if b == nil {
+		if parks {
+			err = checkParked(store, n, report)
+		}
+		if errors.Is(err, state.ErrParked) {
+			err = fmt.Errorf("%w: give the server with --nats", err)
+		}
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close(context.WithoutCancel(ctx))) }()
+	if parks {
+		store.ReadParked(parked.New(b.JetStream(), nil))
+		if err := checkParked(store, n, report); err != nil {
+			return err
+		}
 	}
 	res.Log = b.URL()
 	if b.Embedded() {
 		res.Log = processor.BrokerDir(c.Data)
 	}
-	err = c.compare(ctx, a, store, b, res, report)
-	return errors.Join(err, b.Close(context.WithoutCancel(ctx)))
+	return c.compare(ctx, a, store, b, res, report)
+}
+
+// checkParked checks a store some of whose rows a server has.
+func checkParked(store *state.Store, partitions int, report func(state.Problem)) error {
+	err := store.Check(partitions, report)
+	if errors.Is(err, state.ErrLost) {
+		err = console.Wrong("%w: restore %s; or, if EVENTS has everything from its beginning, move the store (state in the data directory) away, which is made again from the log", err, parked.Stream)
+	}
+	return err
 }
 
 func (c *Check) compare(ctx context.Context, a *console.App, store *state.Store, b *broker.Broker, res *checked, report func(state.Problem)) (err error) {

@@ -16,6 +16,7 @@ import (
 	"precis/cmd/processor/console"
 	"precis/cmd/processor/remote"
 	"precis/internal/audit"
+	"precis/internal/parked"
 	"precis/internal/processor"
 	"precis/internal/recovery"
 	"precis/state"
@@ -91,6 +92,7 @@ func (c *Recover) find(ctx context.Context, js jetstream.JetStream) (_ *recovery
 		if in.Store, err = state.Open(processor.StoreDir(c.Data), state.Options{ReadOnly: true, Logger: zerolog.Nop()}); err != nil {
 			return nil, err
 		}
+		in.Store.ReadParked(parked.New(js, nil))
 		defer func() { err = errors.Join(err, in.Store.Close()) }()
 	}
 	scratch, drop, err := scratchStore()
