@@ -73,6 +73,7 @@ type collector struct {
 	processes map[string]string // the command lines of processes in the background, by id
 
 	stashed bool   // work was put on the stash, and not taken from it since
+	cwd     string // where a command line went that did nothing else
 	dir     string // where the current command line works, if it says so
 	away    bool   // it works in a directory for temporary files
 	told    string // what the assistant said last
@@ -164,7 +165,7 @@ func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 		if ofGit.MatchString(end.error) && strings.Contains(line, "git ") {
 			kind = "" // not what the line was meant to run
 		}
-		c.run(at, line, kind, end)
+		c.run(at, line, c.workDir(line, args), kind, end)
 		c.away = elsewhere.MatchString(line)
 		if m := changeDir.FindStringSubmatch(line); m != nil {
 			c.dir = strings.Trim(m[1], `"'`)
@@ -197,7 +198,7 @@ func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 		shown = "look"
 	}
 	brief := args.brief(call.Name)
-	c.run(at, brief, shown, end)
+	c.run(at, brief, "", shown, end)
 	if shown == "call" && !end.refused {
 		c.called(at, call.Name, lex.Clip(oneLine(args.text("description", "task_name", "name")), 60), brief, result, end)
 	}

@@ -14,7 +14,8 @@ import (
 )
 
 // script builds messages from lines: "user: text", "assistant: text", "call NAME {arguments}", "ok: output",
-// "fail: output" (of the previous call; \n in an output is a line break).
+// "fail: output", "out: output" of a harness that doesn't say how the call ended (of the previous call; \n in an output is
+// a line break, \t a tab).
 func script(lines string) []Message {
 	var list []Message
 	var last events.ToolCall
@@ -23,16 +24,18 @@ func script(lines string) []Message {
 		m := events.Message{MessageID: fmt.Sprintf("m%d", len(list)+1)}
 		kind, rest, _ := strings.Cut(line, " ")
 		if kind != "call" {
-			rest = strings.ReplaceAll(rest, `\n`, "\n")
+			rest = strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(rest)
 		}
 		switch kind {
 		case "call":
 			name, args, _ := strings.Cut(rest, " ")
 			last = events.ToolCall{ID: fmt.Sprintf("c%d", len(list)), Name: name, Arguments: jsontext.Value(args)}
 			m.Role, m.ToolCalls = events.RoleAssistant, []events.ToolCall{last}
-		case "ok:", "fail:":
-			failed := kind == "fail:"
-			m.Role, m.ToolCallID, m.ToolName, m.IsError = events.RoleTool, last.ID, last.Name, &failed
+		case "ok:", "fail:", "out:":
+			m.Role, m.ToolCallID, m.ToolName = events.RoleTool, last.ID, last.Name
+			if failed := kind == "fail:"; kind != "out:" {
+				m.IsError = &failed
+			}
 			m.Content = events.TextContent(rest)
 		default:
 			m.Role, m.Content = strings.TrimSuffix(kind, ":"), events.TextContent(rest)
@@ -124,9 +127,9 @@ func TestRuns(t *testing.T) {
 		fail: Exit code 1\nx_test.go:12: want 3, got 4\nerror: build failed at 12
 		call Edit {"file_path":"/w/x.go","old_string":"3","new_string":"4"}
 		ok: done
-		call bash {"command":"go test ./..."}
+		call bash {"command":"cd /w && go test ./..."}
 		ok: compiling\nok  	w	0.1s
-		call bash {"command":"go test ./..."}
+		call bash {"command":"cd /w; go test ./... 2>&1 | tail -3"}
 		ok: ok  	w	0.1s
 		call bash {"command":"make lint"}
 		ok: Process exited with code 2

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"precis/summarize/lex"
-	"precis/summarize/shell"
 	"precis/summarize/verdict"
 )
 
@@ -28,7 +27,9 @@ func (v *view) failures() (open, mended []string) {
 		case good == 0 && len(open) < 5:
 			name := briefly(r.Line)
 			if latest, unclear := v.latest(r.Kind); !r.other() && latest.Line == r.Line {
-				name = r.Kind
+				if name = r.Kind; strings.Contains(name, "test") && ofTest.MatchString(r.Error) {
+					name = "test" // what stands in front of it in the line went well
+				}
 				if unclear {
 					name += ", before the last run"
 				}
@@ -59,6 +60,9 @@ func (v *view) failures() (open, mended []string) {
 	}
 	return append(open, foreigners...), mended
 }
+
+// ofTest is an error that only a runner of tests reports.
+var ofTest = regexp.MustCompile(`^(?:--- FAIL: |FAILED \S+::|\(fail\) |not ok \d|(?:FAIL|ERROR): \w+ \(|test \S+ \.\.\. FAILED)`)
 
 // foreignTo returns what the assistant said of an error at once that is not of its work.
 func (v *view) foreignTo(r Run) (said string) {
@@ -114,9 +118,15 @@ func (v *view) failedSince(r Run) bool {
 	})
 }
 
-// cleanSince reports whether a failed run, or one that does all of it, was made again later and showed no error.
+// cleanSince reports whether a failed run was made again later, or one that does all of it, and showed no error the last time.
 func (v *view) cleanSince(failed Run) bool {
-	return slices.ContainsFunc(v.l.Runs, func(r Run) bool { return r.Clean > failed.Failed && r.covers(failed) })
+	newest := Run{}
+	for _, r := range v.l.Runs {
+		if r.Last > max(failed.Failed, newest.Last) && r.covers(failed) {
+			newest = r
+		}
+	}
+	return newest.Clean > 0 && newest.Clean == newest.Last
 }
 
 // passedSince returns when what failed first passed again, in the same run or in one of the same kind that covers it; 0 if it
@@ -135,95 +145,6 @@ func (v *view) passedSince(failed Run) uint64 {
 	return first
 }
 
-// repeats reports whether a run does something of what another one does: it is of one of its kinds, or the same command, and
-// on some of the same files, or on all.
-func (r Run) repeats(b Run) bool {
-	if b.other() {
-		return r.sameCommand(b)
-	}
-	same := false
-	for kind := range strings.SplitSeq(b.Kind, "+") {
-		same = same || strings.Contains(r.Kind, kind)
-	}
-	if !same {
-		return false
-	}
-	on, of := targets(r.Line), targets(b.Line)
-	return len(on) == 0 || len(of) == 0 || slices.ContainsFunc(on, func(p string) bool { return slices.Contains(of, p) })
-}
-
-// covers reports whether a run does all of what another one does: it has each of its kinds by the same program, and is on each
-// of its files, or on all.
-func (r Run) covers(b Run) bool {
-	if b.other() {
-		return r.sameCommand(b)
-	}
-	programs := programsOf(r.Line)
-	for program, kind := range programsOf(b.Line) {
-		if kind != "" && programs[program] != kind {
-			return false
-		}
-	}
-	for kind := range strings.SplitSeq(b.Kind, "+") { // the line may be clipped
-		if !slices.Contains(strings.Split(r.Kind, "+"), kind) {
-			return false
-		}
-	}
-	on, of := targets(r.Line), targets(b.Line)
-	return len(on) == 0 || len(of) > 0 && !slices.ContainsFunc(of, func(p string) bool {
-		return !slices.ContainsFunc(on, func(q string) bool { return p == q || strings.HasPrefix(p, q+"/") || strings.HasPrefix(p, q+"::") })
-	})
-}
-
-// programsOf returns the programs that a line runs, each with its subcommand's kind in front, and their kinds.
-func programsOf(line string) map[string]string {
-	all := map[string]string{}
-	for _, s := range shell.Steps(line) {
-		if kind := kindOf([]shell.Step{s}); kind != "look" && kind != "" {
-			name, operands := s.Program()
-			if verb, rest := shell.CutVerb(operands); runsAnother[name] && verb != "" {
-				if name = verb; verb == "run" || verb == "exec" {
-					name = shell.Verb(rest)
-				}
-			}
-			if kind == "lint" { // a formatter that passes says nothing of a linter
-				name += " " + strings.TrimPrefix(shell.Verb(slices.DeleteFunc(slices.Clone(operands), func(w string) bool { return w == "run" })), name)
-			}
-			all[kind+" "+name] = kind
-		}
-	}
-	return all
-}
-
-// runsAnother are programs that run the one that they are given.
-var runsAnother = map[string]bool{"npx": true, "bunx": true, "uv": true, "poetry": true, "hatch": true, "bundle": true}
-
-// sameCommand reports whether a run that has no kind does what another one does: the same program with the same subcommand; or the
-// same line without what runs it.
-func (r Run) sameCommand(b Run) bool {
-	return strings.HasSuffix(b.Line, " "+r.Line) || r.Kind == b.Kind && commandOf(r.Line) == commandOf(b.Line)
-}
-
-// nested are programs whose subcommands have subcommands, and subcommands that have some.
-var nested = map[string]bool{"gh": true, "glab": true, "aws": true, "gcloud": true, "az": true, "compose": true, "run": true, "exec": true,
-	"rollout": true, "stash": true, "remote": true, "worktree": true, "submodule": true}
-
-// commandOf returns the program that a line runs at last with its subcommands.
-func commandOf(line string) (command string) {
-	for _, s := range shell.Steps(line) {
-		name, rest := s.Program()
-		if s.Op == "|" || name == "" || name == "echo" || name == "true" || name == "sleep" {
-			continue
-		}
-		verb, rest := shell.CutVerb(rest)
-		command = name + " " + verb
-		if nested[name] || nested[verb] {
-			command += " " + shell.Verb(rest)
-		}
-	}
-	return command
-}
-
 // onlyGone reports whether all of some files were deleted.
 func (v *view) onlyGone(paths []string) bool {
 	return len(paths) > 0 && !slices.ContainsFunc(paths, func(p string) bool {
@@ -236,7 +157,10 @@ func briefly(line string) string {
 	words := strings.Fields(line)
 	for i, w := range words {
 		if len(w) > 12 && pathLike(w) && w[0] != '@' { // the scope of a package is part of its name
-			words[i] = base(w)
+			dir, all := strings.CutSuffix(w, "/...")
+			if words[i] = base(dir); all {
+				words[i] += "/..."
+			}
 		}
 	}
 	return shortened(strings.Join(words, " "), 36)
@@ -249,22 +173,6 @@ func shortened(line string, n int) string {
 		line = "…" + line[i:]
 	}
 	return lex.Clip(line, n)
-}
-
-// targets returns the files and directories that a line names, without "./" and "/..."; none if one of them is all there is.
-func targets(line string) (paths []string) {
-	for _, p := range strings.Fields(line) {
-		local := strings.HasPrefix(p, "./") || strings.HasSuffix(p, "/...")
-		if !local && !pathLike(p) && !(strings.Contains(p, "::") && strings.Contains(p, "/")) {
-			continue
-		}
-		p = strings.TrimPrefix(strings.TrimSuffix(strings.TrimSuffix(p, "..."), "/"), "./")
-		if p == "" || p == "." {
-			return nil
-		}
-		paths = append(paths, p)
-	}
-	return paths
 }
 
 // written names the files that were written between two messages, in the order of their last writes; those for temporary files

@@ -40,6 +40,7 @@ type Note struct {
 // Run is a command line, or the call of a tool that is neither a shell's nor on files, with its last outcome.
 type Run struct {
 	Line   string `json:"line"`
+	Dir    string `json:"dir,omitempty"`  // in which it ran, if it says so
 	Kind   string `json:"kind,omitempty"` // "test", "lint", "build", several of them as in "lint+test"; "look"; "call" of a tool; or none
 	Runs   int    `json:"runs"`
 	End    string `json:"end,omitempty"`   // of the last one whose end is known: "passed", "failed", "failed in part"

@@ -25,7 +25,7 @@ func Merge(spans ...Ledger) Ledger {
 		Branches:     notes(func(l *Ledger) []Note { return l.Branches }),
 		Commits:      notes(func(l *Ledger) []Note { return l.Commits }),
 		Events:       notes(func(l *Ledger) []Note { return l.Events }),
-		Runs:         union(spans, func(l *Ledger) []Run { return l.Runs }, func(r *Run) string { return r.Line }, (*Run).join),
+		Runs:         union(spans, func(l *Ledger) []Run { return l.Runs }, (*Run).name, (*Run).join),
 		Files:        union(spans, func(l *Ledger) []File { return l.Files }, func(f *File) string { return f.Path }, (*File).join),
 	}
 	for i := range spans { // span by span: a task that a complete list superseded does not return with a later update

@@ -41,11 +41,13 @@ var (
 	// summing is a line of totals, or one that only repeats that something failed, or tells of a test that did not.
 	summing = regexp.MustCompile(`(?i)^\W*(?:\d+ (?:tests? |passed|failed|(?:pass|fail)\b)|0 (?:errors?|fail)|(?:make|npm|error|fail(?:ed|ure)?s?|exit|script)\W*(?:$|\[?\d|err!|command|exit|script|task failed))|✓|\(pass\)|^(?:=== (?:RUN|PAUSE|CONT|NAME)|\s*--- (?:PASS|SKIP)|ok\s|PASS\b)`)
 	// failingTest is how runners mark a test that failed.
-	failingTest = regexp.MustCompile(`^(?:--- FAIL: |FAILED \S+::|\(fail\) |[✗✘✕×] \S|not ok \d|● \S|(?:FAIL|ERROR): \w+ \(|test \S+ \.\.\. FAILED)`)
+	failingTest = regexp.MustCompile(`^(?:--- FAIL: |FAILED \S+::|\(fail\) |[✗✘✕×] \S|not ok \d|● \S|(?:FAIL|ERROR): \w+ \(|\[ERROR\] +\w+\.\w+:\d+ \S|test \S+ \.\.\. FAILED)`)
 	// taskPrefix is what task runners put before each line of a task.
 	taskPrefix = regexp.MustCompile(`^\[[a-z][\w:.-]*\] `)
 	// wrapper is a line that a harness puts before an output.
 	wrapper = regexp.MustCompile(`^(?:Chunk ID|Wall time|Process (?:exited|running)|Original token count|Output|Total output lines|Command|Stdout|Stderr)\b[^:]{0,40}:|^Exit code:? \d+$|^Process (?:exited|running)\b|^<[\w/-]+>$|^<cwd>|^npm (?:error|ERR!) A complete log|^npm notice`)
+	// labelled is what a harness puts in front of the first line of an output.
+	labelled = regexp.MustCompile(`^(?:Output|Stdout|Stderr): `)
 	// escapes are terminal controls and markup that tools wrap around their output.
 	escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]|</?(?:tool_use_error|error|output|stdout|stderr)>")
 )
@@ -56,15 +58,18 @@ func outcomeOf(m Message, kind verdict.Kind, line string) (o outcome) {
 		return o
 	}
 	text := escapes.ReplaceAllString(m.Content.Text(), "")
-	if o.refused = refusedIn(text); o.refused {
+	if o.refused = refusedIn(text); o.refused || kind == verdict.Run && stopped(text) {
 		return o
 	}
 	found := verdict.Of(verdict.Call{Kind: kind, Command: line, IsError: m.IsError, ExitCode: m.ExitCode, Text: text})
 	if found.Verdict == verdict.Partial && lex.CutStamp(found.Line) != found.Line {
 		return o // a line of a log beside an end that was good: tests of failures print such
 	}
-	if found.Verdict == verdict.Unknown && silent(line, text) {
-		found.Verdict = verdict.Success
+	if kind == verdict.Run {
+		found = looked(found, line, text)
+		if found.Verdict == verdict.Success && noTests(text) || found.Verdict == verdict.Failure && strings.Contains(line, "git commit") && nothingToDo.MatchString(text) && !ofGit.MatchString(text) {
+			return o
+		}
 	}
 	if o.end = ends[found.Verdict]; o.failed() {
 		o.error = problem(text, found.Line)
@@ -73,20 +78,145 @@ func outcomeOf(m Message, kind verdict.Kind, line string) (o outcome) {
 	return o
 }
 
-// sought is the end of a command line that shows only what it finds of errors, with what it is sought in.
-var sought = regexp.MustCompile(`2>&1\s*\|\s*(?:e?grep|rg)\s+(?:-\w+\s+)*["']?[^"'|]*(?i:error|fail)[^|;&]*(?:\|\s*(?:head|tail)[^|;&]*)?$`)
+// stopped reports whether a harness says that the run was ended before it came to a result.
+func stopped(text string) bool {
+	const longest = 160
+	first, last := "", ""
+	for l := range strings.SplitSeq(text[:min(len(text), 2*longest)], "\n") {
+		if l = strings.TrimSpace(l); l != "" && !exitLine.MatchString(l) {
+			first = l
+			break
+		}
+	}
+	for _, l := range slices.Backward(strings.Split(text[max(0, len(text)-4*longest):], "\n")) {
+		if l = strings.TrimSpace(l); l != "" && !wrapper.MatchString(l) {
+			last = l
+			break
+		}
+	}
+	return len(first) < longest && interrupted.MatchString(first) || len(last) < longest && interrupted.MatchString(last)
+}
+
+// exitLine is a harness's own first line.
+var exitLine = regexp.MustCompile(`(?i)^exit code:? \d+$`)
+
+// nothingToDo is how git says at the end that a commit would be empty: nothing failed.
+var nothingToDo = regexp.MustCompile(`(?:^|\n)(?:nothing to commit|nothing added to commit|no changes added to commit)[^\n]*\s*$`)
+
+var (
+	// noneRan is how runners say that they found no test to run, and someRan how they count tests that passed.
+	noneRan = regexp.MustCompile(`(?m)\[no tests to run\]$|^=* ?no tests (?:ran|found|collected)|^No tests? (?:files? )?(?:found|were executed|matched)|^(?:ran|running) 0 tests\b|^\s*0 passing\b|\b0 tests? (?:found|collected|executed)`)
+	someRan = regexp.MustCompile(`(?mi)^(?:--- PASS|ok\s+\S+\s+(?:[\d.]+s|\(cached\))(?:\s+coverage.*)?$)|[1-9]\d* (?:tests? )?(?:passed|passing|pass\b|succeeded)|^(?:ran |tests run: )[1-9]`)
+)
+
+// noTests reports whether a run of tests that went well had none to run.
+func noTests(text string) bool {
+	text = head(text, maxScan)
+	return noneRan.MatchString(text) && !someRan.MatchString(text)
+}
 
 // quiet are programs that print nothing if they find nothing wrong.
 var quiet = regexp.MustCompile(`(?:^|[;&]\s*|\b(?:npx|bunx|yarn|pnpm exec)\s+)(?:tsc|tsgo|go (?:build|vet)|go test -c|gofmt|javac|rustc|gcc|g\+\+|clang|eslint|pyflakes|flake8|shellcheck)\b[^|;&]*2>&1\s*\|\s*(?:head|tail|cat)\b[^|;&]*$`)
 
-// silent reports whether a run whose exit a pipe hides printed nothing where it would have printed errors.
-func silent(line, text string) bool {
-	for l := range strings.SplitSeq(text, "\n") {
-		if l = strings.TrimSpace(l); l != "" && !wrapper.MatchString(l) && !noOutput.MatchString(l) {
-			return false
+// search is the end of a line that shows only what it finds of errors in the output of a run.
+type search struct {
+	counts bool     // how many
+	both   bool     // what it seeks may be of a success as well
+	echoes []string // what the line prints itself behind it
+}
+
+var (
+	ofErrors  = regexp.MustCompile(`(?i)error|fail|panic|\bTS\d|warning`)
+	ofSuccess = regexp.MustCompile(`(?i)\b(?:ok|pass(?:ed|ing)?|success\w*|pass|done|built|finished|warning|tests?)\b`)
+)
+
+// searchOf reads what a line seeks in the output of its last run.
+func searchOf(line string) (s search, ok bool) {
+	if !strings.Contains(line, "|") || !strings.Contains(line, "grep") && !strings.Contains(line, "rg ") {
+		return s, false
+	}
+	steps := shell.Steps(line)
+	for len(steps) > 0 {
+		name, operands := steps[len(steps)-1].Program()
+		if op := steps[len(steps)-1].Op; op == "|" || op == "" || name != "echo" && name != "true" {
+			break
+		}
+		s.echoes = append(s.echoes, strings.Join(operands, " "))
+		steps = steps[:len(steps)-1]
+	}
+	at := len(steps) - 1
+	for ; at > 0 && steps[at].Op == "|"; at-- {
+		name, operands := steps[at].Program()
+		switch name {
+		case "head", "tail", "cat", "sort", "uniq":
+			continue
+		case "wc":
+			s.counts = true
+			continue
+		case "grep", "egrep", "rg":
+		default:
+			return s, false
+		}
+		pattern := ""
+		for _, w := range operands {
+			if short := strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--"); short && strings.ContainsAny(w, "vqL") || w == "--invert-match" || w == "--quiet" {
+				return s, false
+			} else if short && strings.Contains(w, "c") || w == "--count" {
+				s.counts = true
+			}
+			if pattern == "" && !strings.HasPrefix(w, "-") {
+				pattern = w
+			}
+		}
+		s.both = ofSuccess.MatchString(pattern)
+		kind := kindOf(steps[at-1 : at])
+		return s, ofErrors.MatchString(pattern) && kind != "look" && (kind != "" || strings.Contains(line, "2>&1"))
+	}
+	return s, false
+}
+
+// looked corrects the outcome of a run of which the line shows only the errors, or which prints nothing if there are none: what is not
+// there is told as well as what is.
+func looked(found verdict.Outcome, line, text string) verdict.Outcome {
+	s, sought := searchOf(line)
+	if !sought {
+		if found.Verdict == verdict.Unknown && quiet.MatchString(changeDir.ReplaceAllString(line, "")) && len(outputOf(text, nil)) == 0 {
+			found.Verdict = verdict.Success
+		}
+		return found
+	}
+	lines := outputOf(text, s.echoes)
+	exit, told := 0, false
+	for l := range strings.SplitSeq(text[:min(len(text), 400)], "\n") {
+		if l = strings.TrimSpace(l); exitLine.MatchString(l) {
+			exit, told = int(l[len(l)-1]-'0'), true
 		}
 	}
-	return sought.MatchString(line) || quiet.MatchString(changeDir.ReplaceAllString(line, ""))
+	none := len(lines) == 0 || s.counts && len(lines) == 1 && lines[0] == "0"
+	tells := slices.ContainsFunc(lines, func(l string) bool {
+		return !verdict.NamesPassed(l) && !summing.MatchString(l) && (verdict.TellsError(l) || placed.MatchString(l) && !strings.Contains(strings.ToLower(l), "warn"))
+	})
+	switch {
+	case none && !s.both && (found.Verdict == verdict.Unknown || found.Verdict == verdict.Failure && (!told || exit == 1) && !strings.Contains(line, "pipefail")):
+		found = verdict.Outcome{Verdict: verdict.Success}
+	case none && found.Verdict == verdict.Failure && exit == 1:
+		found = verdict.Outcome{} // grep's own answer
+	case s.counts && len(lines) == 1 && strings.Trim(lines[0], "0123456789") == "" && !s.both:
+		found = verdict.Outcome{Verdict: verdict.Failure}
+	case tells && found.Verdict == verdict.Unknown:
+		found.Verdict = verdict.Failure
+	}
+	return found
+}
+
+// outputOf returns the lines of an output, without a harness's and those that the command line echoes.
+func outputOf(text string, echoes []string) (lines []string) {
+	for l := range strings.SplitSeq(head(text, maxScan), "\n") {
+		if l = strings.TrimSpace(l); l != "" && !wrapper.MatchString(l) && !noOutput.MatchString(l) && !slices.Contains(echoes, l) {
+			lines = append(lines, l)
+		}
+	}
+	return lines
 }
 
 // noOutput is what harnesses put in place of an empty output.
@@ -106,9 +236,13 @@ type told struct {
 // places in files with their messages, what the verdict was taken from, other complaints, the first line.
 func problem(text, decisive string) string {
 	var lines []told
-	failing := -1
+	failing, named := -1, false
 	for raw := range strings.SplitSeq(text[:min(len(text), maxScan)], "\n") {
 		line := said(raw)
+		if named && strings.HasPrefix(raw, "> ") {
+			line = "" // the command of the script that is named above it
+		}
+		named = verdict.EchoesCommand(strings.TrimSpace(raw))
 		if line == "" {
 			continue
 		}
@@ -154,7 +288,10 @@ func problem(text, decisive string) string {
 
 // said returns what a line of an output says, or nothing if it says nothing of its own.
 func said(raw string) string {
-	line := taskPrefix.ReplaceAllString(oneLine(raw[:min(len(raw), 2000)]), "")
+	line := taskPrefix.ReplaceAllString(oneLine(labelled.ReplaceAllString(raw[:min(len(raw), 2000)], "")), "")
+	if verdict.EchoesCommand(line) {
+		return ""
+	}
 	if !strings.ContainsFunc(line, unicode.IsLetter) || summing.MatchString(line) || wrapper.MatchString(line) {
 		return ""
 	}
@@ -188,7 +325,7 @@ var kinds = []struct {
 	words  *regexp.Regexp // in a command
 	claims *regexp.Regexp // in what the assistant says of it
 }{
-	{"test", regexp.MustCompile(`(?:\b|_)(?:tests?|pytest|jest|vitest|mocha|rspec|phpunit|ctest|tox|spec)(?:\b|_)`), regexp.MustCompile(`(?i)\b(?:tests?|suites?|specs?)\b`)},
+	{"test", regexp.MustCompile(`(?:\b|_)(?:tests?|pytest|unittest|doctest|jest|vitest|mocha|rspec|phpunit|ctest|tox|spec)(?:\b|_)`), regexp.MustCompile(`(?i)\b(?:tests?|suites?|specs?)\b`)},
 	{"lint", regexp.MustCompile(`\b(?:lint|\w+-lint|eslint|ruff|mypy|pyright|biome|clippy|fmt|format|prettier|typecheck|check|vet)\b`), regexp.MustCompile(`(?i)\b(?:\w*lint\w*|types?|typecheck|ruff|mypy|clippy|biome)\b`)},
 	{"build", regexp.MustCompile(`\b(?:build|tsc|tsgo|compile|javac|make|cmake|gradlew?|mvnw?)\b|^(?:go|cargo) install\b`), regexp.MustCompile(`(?i)\b(?:build\w*|compil\w+|code|project|types?)\b`)},
 }
@@ -214,6 +351,9 @@ func kindOf(steps []shell.Step) string {
 				head += " " + w
 			}
 		}
+		if formats(name, operands) {
+			continue
+		}
 		for _, k := range kinds {
 			if k.words.MatchString(head) && (k.name == "lint" || !linter.MatchString(name)) {
 				found = append(found, k.name)
@@ -228,18 +368,77 @@ func kindOf(steps []shell.Step) string {
 	return strings.Join(slices.Compact(found), "+")
 }
 
-// trimmed is what cuts the output of a command's last pipeline short.
-var trimmed = regexp.MustCompile(`(?:\s+2>&1)?(?:\s*\|\s*(?:tail|head|grep|egrep|rg|cat|tee|sed|awk|sort|uniq|wc)\b[^|;&]*)*$`)
+// formats reports whether a program rewrites files as they should look: that it did says nothing of what a linter finds.
+func formats(name string, operands []string) bool {
+	named := name == "prettier" || name == "black" || name == "gofmt"
+	for _, w := range operands {
+		switch {
+		case strings.HasPrefix(w, "--check") || w == "-c" || w == "-l" || w == "--list-different" || w == "--diff" || w == "-d" || w == "--dry-run" || w == "lint" || w == "check":
+			return false
+		case w == "fmt" || w == "format" || strings.HasPrefix(w, "format:") || strings.HasPrefix(w, "fmt:") || w == "prettier":
+			named = !strings.Contains(w, "check")
+		}
+	}
+	return named
+}
+
+// cutters shorten the output of a pipeline.
+var cutters = setOf("tail head grep egrep rg cat tee sed awk sort uniq wc")
+
+// uncut returns a line without what cuts the output of its last pipeline short, and without what it only prints behind it.
+func uncut(line string) string {
+	pipes, quote, depth := []int(nil), byte(0), 0
+	ends := 0 // of what stands before the last command that only prints
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case c == '\\':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case depth > 0:
+		case c == '|' && strings.HasPrefix(line[i:], "||") || c == '&' && strings.HasPrefix(line[i:], "&&") || c == ';':
+			rest := strings.TrimLeft(line[i:], "|&; ")
+			if word, _, _ := strings.Cut(rest, " "); i > 0 && (word == "echo" || word == "true" || word == "printf") {
+				if ends == 0 {
+					ends = i
+				}
+			} else {
+				pipes, ends = nil, 0
+			}
+			i += len(line[i:]) - len(strings.TrimLeft(line[i:], "|&;")) - 1
+		case c == '|' && ends == 0:
+			pipes = append(pipes, i)
+		}
+	}
+	if ends > 0 {
+		line = line[:ends]
+	}
+	for i := len(pipes) - 1; i >= 0; i-- {
+		if words := strings.Fields(line[pipes[i]+1:]); len(words) == 0 || !cutters[words[0]] {
+			break
+		}
+		line = line[:pipes[i]]
+	}
+	return strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line), "2>&1"))
+}
 
 // remarks are the comments above a command.
 var remarks = regexp.MustCompile(`^(?:#[^\n]*\n\s*)+`)
 
-// run records a run without its working directory and without what shortens its output, so that runs of the same command
-// are joined. That a command which is no run of tests, linter or build failed in part is a guess from its words.
-func (c *collector) run(at uint64, line, kind string, end outcome) {
+// run records a run apart from its working directory and without what shortens its output, so that runs of the same command in the
+// same directory are joined. That a command which is no run of tests, linter or build failed in part is a guess from its words.
+func (c *collector) run(at uint64, line, dir, kind string, end outcome) {
 	line = changeDir.ReplaceAllString(line, "")
 	head, rest, more := strings.Cut(remarks.ReplaceAllString(strings.TrimSpace(line), ""), "\n")
-	if short := trimmed.ReplaceAllString(head, ""); short != "" && kind != "look" && kind != "call" {
+	if short := uncut(head); short != "" && kind != "look" && kind != "call" {
 		head = short
 	}
 	if head = oneLine(head); kind == "" {
@@ -252,10 +451,7 @@ func (c *collector) run(at uint64, line, kind string, end outcome) {
 	if head == "" || end.refused {
 		return
 	}
-	r := Run{Line: head, Kind: kind, Runs: 1, End: end.end, Error: end.error, First: at, Last: at, Result: end.digest, Same: 1}
-	if interrupted.MatchString(end.error) {
-		r.End, r.Error = "", ""
-	}
+	r := Run{Line: head, Dir: dir, Kind: kind, Runs: 1, End: end.end, Error: end.error, First: at, Last: at, Result: end.digest, Same: 1}
 	if r.other() && end.end == ends[verdict.Partial] {
 		r.End, r.Error = "", ""
 	}
@@ -269,11 +465,14 @@ func (c *collector) run(at uint64, line, kind string, end outcome) {
 	default:
 		r.Failed, r.Ended = at, at
 	}
-	put(&c.runs, head, r, (*Run).join)
+	put(&c.runs, r.name(), r, (*Run).join)
 }
 
+// name tells runs apart.
+func (r *Run) name() string { return r.Line + "\n" + r.Dir }
+
 // interrupted is how harnesses report a run that was ended before it came to a result.
-var interrupted = regexp.MustCompile(`(?i)\b(?:command|run|operation|request|execution) (?:was )?(?:aborted|interrupted|cancelled|canceled)\b|\b(?:aborted|interrupted|cancelled) by (?:the )?user\b`)
+var interrupted = regexp.MustCompile(`(?i)\b(?:command|run|operation|request|execution|process|tool call) (?:was |has been )?(?:aborted|interrupted|cancelled|canceled)\b|\b(?:aborted|interrupted|cancelled|canceled) by (?:the )?user\b`)
 
 // other reports whether a run is neither one of tests, of a linter or of a build nor only a look.
 func (r Run) other() bool { return r.Kind == "" || r.Kind == "call" }
@@ -357,7 +556,7 @@ func (c *collector) background(m Message, args arguments, tool, text string) {
 	}
 	c.task(Task{ID: processID + id, Status: "done", At: m.Ordinal})
 	if line := c.processes[id]; line != "" && !killing.MatchString(tool) && !killed.MatchString(head) { // what it printed at last decides how it ended
-		c.run(m.Ordinal, line, kindOf(shell.Steps(line)), outcomeOf(m, verdict.Run, line))
+		c.run(m.Ordinal, line, c.workDir(line, arguments{}), kindOf(shell.Steps(line)), outcomeOf(m, verdict.Run, line))
 	}
 }
 

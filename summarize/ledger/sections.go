@@ -23,7 +23,7 @@ type view struct {
 }
 
 func newView(l Ledger) *view {
-	l.Requests = meant(l.Requests)
+	l.Requests, l.Runs = meant(l.Requests), apart(l.Runs)
 	v := &view{l: l, files: together(l.Files)}
 	if len(l.Requests) == 0 {
 		return v

@@ -41,6 +41,32 @@ func joinWordsOf(list []any) string {
 
 var changeDir = regexp.MustCompile(`^\s*cd\s+("[^"]*"|'[^']*'|\S+)\s*(?:&&|;)\s*`)
 
+// goesTo is a line that only changes the directory.
+var goesTo = regexp.MustCompile(`^\s*cd\s+("[^"]*"|'[^']*'|\S+)\s*$`)
+
+// workDir returns the directory in which a line works, if it says so, or its call, or a line before it that only went there.
+func (c *collector) workDir(line string, args arguments) string {
+	if m := goesTo.FindStringSubmatch(line); m != nil {
+		c.cwd = cleanDir(m[1])
+	}
+	dir := ""
+	if m := changeDir.FindStringSubmatch(line); m != nil {
+		dir = cleanDir(m[1])
+	} else if dir = cleanDir(args.text("workdir", "cwd", "working_directory", "dir_path", "directory")); dir == "" {
+		return c.cwd
+	}
+	return dir
+}
+
+// cleanDir returns a directory without quotes; nothing if only a shell knows it.
+func cleanDir(dir string) string {
+	dir = strings.TrimPrefix(strings.TrimSuffix(strings.Trim(dir, `"'`), "/"), "./")
+	if dir == "." || dir == "-" || len(dir) > 200 || strings.ContainsAny(dir, "$`*(\n") {
+		return ""
+	}
+	return strings.ToValidUTF8(dir, "")
+}
+
 // lookingTools are the beginnings of names of tools that only read.
 var lookingTools = regexp.MustCompile(`(?i)^(?:get|list|search|find|read|fetch|lookup|view|grep|glob|think|query|web)`)
 

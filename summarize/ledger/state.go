@@ -11,19 +11,14 @@ import (
 	"precis/summarize/verdict"
 )
 
-// latest returns the last run of a kind that passed or failed, and whether a later one has no known end.
+// latest returns the last run of a kind that passed or failed, and whether a later one that does something of it has no known end.
 func (v *view) latest(kind string) (known Run, unclear bool) {
-	last := uint64(0)
 	for _, r := range v.l.Runs {
-		if !strings.Contains(r.Kind, kind) {
-			continue
-		}
-		last = max(last, r.Last)
-		if r.End != "" && r.Ended >= known.Ended {
+		if strings.Contains(r.Kind, kind) && r.End != "" && r.Ended >= known.Ended {
 			known = r
 		}
 	}
-	return known, last > known.Ended
+	return known, known.Line != "" && slices.ContainsFunc(v.l.Runs, func(r Run) bool { return r.Last > known.Ended && r.repeats(known) })
 }
 
 // state tells the last verdicts, where the work is recorded, what still runs, and the assistant's own list.

@@ -72,6 +72,15 @@ func (s *scan) cutFront() {
 // banner is what package managers print in front of a script.
 var banner = regexp.MustCompile(`^(?:> (?:@[\w.-]+/)?[\w.-]+@\d[\w.-]* [\w:.-]+|yarn run v\d.*)$`)
 
+// commandEcho is a command that a task runner prints in front of its output, with what names it as one, or the script's name.
+var commandEcho = regexp.MustCompile(`^(?:\[[\w:./-]+\] )?\$ \S|^task: \[[\w:./-]+\] \S|^\w+: commands\[\d+\]> `)
+
+// EchoesCommand reports whether a line is a command, or the name of a script, that a task runner prints before it runs it: it says
+// nothing of how that ends.
+func EchoesCommand(line string) bool {
+	return line != "" && strings.IndexByte("[$tp>y", line[0]) >= 0 && (commandEcho.MatchString(line) || banner.MatchString(line))
+}
+
 // runsAgain matches what watchers print in front of a further run.
 func runsAgain(line string) bool {
 	const longest = 80
@@ -581,7 +590,7 @@ func (s *scan) others() []bool {
 			row = !tally
 		}
 		switch {
-		case strings.IndexByte("[HPSADp", line[0]) >= 0 && quotesOther.MatchString(line) || namesCommit(line) || harmless.holds(line), row:
+		case strings.IndexByte("[HPSADp", line[0]) >= 0 && quotesOther.MatchString(line) || namesCommit(line) || harmless.holds(line), row, EchoesCommand(line), i > 0 && line[0] == '>' && banner.MatchString(s.lines[i-1]):
 			list[i] = true
 		case heredoc != "": // the value of an attribute
 			list[i] = true
