@@ -209,9 +209,13 @@ func (c *collector) result(m Message, call events.ToolCall) {
 	args, text := parseArguments(call.Arguments), m.Content.Text()
 	c.refusal(m, call.Name, args, text)
 	c.chose(m.Ordinal, call.Name, args, text)
-	if line := args.commandLine(call.Name); !elsewhere.MatchString(line) && (m.IsError == nil || !*m.IsError) {
+	switch line := args.commandLine(call.Name); {
+	case elsewhere.MatchString(line):
+	case m.IsError == nil || !*m.IsError:
 		c.git(m.Ordinal, line, text)
 		c.changedOtherwise(m.Ordinal, line, text)
+	case strings.Contains(line, "git "):
+		c.onBranch(m.Ordinal, line, text) // whatever failed behind it
 	}
 	c.background(m, args, call.Name, text)
 }

@@ -13,9 +13,32 @@ import (
 func (v *view) fileLines(room int) []string {
 	tried := v.named("- edits failed:", room, 0, func(f File) bool { return f.Tried > 0 && f.Written == 0 && f.Deleted == 0 })
 	lines := v.changed(room-cost(tried), false)
-	lines = append(lines, v.named("- changed by git or a sub-agent:", room-cost(tried)-cost(lines), 0, func(f File) bool { return f.Told > 0 && f.untouched() && !v.mayBeWritten(f.Path) })...)
+	lines = append(lines, v.named("- changed by git or a sub-agent:", room-cost(tried)-cost(lines), 0, func(f File) bool { return v.toldStill(f) && f.untouched() && !v.mayBeWritten(f.Path) })...)
 	lines = append(lines, tried...)
 	return append(lines, v.named("- read:", room-cost(lines), v.l.Omitted.Files, func(f File) bool { return f.Told == 0 && f.untouched() })...)
+}
+
+// backAgain reports whether a deleted file, or one in a deleted directory, was brought back by git, or used later.
+func (v *view) backAgain(f File) bool {
+	for _, e := range v.eventsOf(discarded, f.Deleted) {
+		if !strings.HasPrefix(e.Text, "git clean") && v.concerns(e.Text, f.Path) && !v.committed(f.Deleted, e.Last) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(v.files, func(g File) bool {
+		used := g.Seen
+		if len(g.Changed) > 0 {
+			used = max(used, g.Changed[0])
+		}
+		return used > f.Deleted && strings.HasPrefix(g.Path, f.Path+"/")
+	})
+}
+
+// toldStill reports whether others changed a file, and nothing threw that away since.
+func (v *view) toldStill(f File) bool {
+	return f.Told > 0 && !slices.ContainsFunc(v.eventsOf(discarded, f.Told), func(e Note) bool {
+		return !strings.HasPrefix(e.Text, "git clean") && v.concerns(e.Text, f.Path) && !v.committed(f.Told, e.Last)
+	})
 }
 
 // mayBeWritten reports whether a path may be a short spelling of a file that the assistant wrote.
@@ -53,7 +76,7 @@ func (s *shown) String() string {
 func (v *view) outline() (dirs []directory, root string) {
 	var files []File
 	for _, f := range v.files {
-		if f.Written > 0 || f.Deleted > 0 {
+		if f.Written > 0 || f.gone() && !v.backAgain(f) {
 			files = append(files, f)
 		}
 	}
@@ -71,7 +94,7 @@ func (v *view) outline() (dirs []directory, root string) {
 		s := &shown{name: base(f.Path), rank: i}
 		s.what = strings.Join(slices.DeleteFunc(slices.Clone(f.What), func(name string) bool { return slices.Contains(f.Gone, name) }), ", ")
 		switch {
-		case f.gone():
+		case f.gone() && !v.backAgain(f):
 			s.times, s.what = " (deleted)", ""
 		case v.undone(f):
 			s.times, s.what = " (changes discarded)", ""

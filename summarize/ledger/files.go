@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"precis/summarize/verdict"
 )
 
 // What a tool does with its file, inferred from its name: agents name their tools in a few ways
@@ -231,20 +233,24 @@ func (c *collector) file(at uint64, path string, o op, end outcome, what ...stri
 	c.open, c.left = path, nil
 	switch {
 	case o == opRead:
-		f.Read = 1
+		if f.Read = 1; end.end == ends[verdict.Success] {
+			f.Seen = at
+		}
 	case end.refused: // nothing was changed
 	case end.failed():
 		f.Tried = 1
 	case o == opDelete:
 		f.Deleted = at
 	default:
-		f.Written, f.Created, f.Changed, f.What, f.Gone = 1, o == opCreate, []uint64{at}, what, left
+		f.Written, f.Created, f.Changed, f.What, f.Gone = 1, o == opCreate || end.created, []uint64{at}, what, left
 	}
 	put(&c.files, path, f, (*File).join)
 }
 
-// gone reports whether the last change of a file deleted it.
-func (f File) gone() bool { return f.Deleted > 0 && (len(f.Changed) == 0 || f.Deleted > f.Changed[0]) }
+// gone reports whether the last change of a file deleted it, and nothing was read from it since.
+func (f File) gone() bool {
+	return f.Deleted > 0 && (len(f.Changed) == 0 || f.Deleted > f.Changed[0]) && f.Seen <= f.Deleted
+}
 
 // together joins the spellings of a file: a relative path that is the end of one longer path, and of no other, is that
 // file.

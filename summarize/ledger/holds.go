@@ -147,11 +147,21 @@ func share(a, b string) bool {
 func (v *view) discardedAt(f File) (at uint64) {
 	for _, e := range v.eventsOf(discarded, 0) {
 		i := slices.IndexFunc(f.Changed, func(changed uint64) bool { return changed < e.Last })
-		if i >= 0 && v.concerns(e.Text, f.Path) && !v.committed(f.Changed[i], e.Last) {
+		if i >= 0 && v.concerns(e.Text, f.Path) && !v.committed(f.Changed[i], e.Last) && !v.spares(e, f) {
 			at = e.Last
 		}
 	}
 	return at
+}
+
+// spares reports whether a command that throws work away leaves a file alone: git clean those that git keeps, checkout and restore
+// those that are new to it.
+func (v *view) spares(e Note, f File) bool {
+	created := f.Created && !v.committed(f.Changed[len(f.Changed)-1], e.Last)
+	if strings.HasPrefix(e.Text, "git clean") {
+		return !created
+	}
+	return created && (strings.HasPrefix(e.Text, "git checkout") || strings.HasPrefix(e.Text, "git restore"))
 }
 
 // undone reports whether a file was not changed again since its changes were thrown away.
@@ -185,7 +195,9 @@ func (v *view) leftOn(f File) string {
 	if now.First > at {
 		left = now.First
 	}
-	brought := slices.ContainsFunc(v.eventsOf(settled, at), func(e Note) bool { return bringing.MatchString(e.Text) })
+	brought := slices.ContainsFunc(v.eventsOf(settled, at), func(e Note) bool {
+		return bringing.MatchString(e.Text) && (!strings.Contains(e.Text, "git reset") || strings.Contains(e.Text, was.Text))
+	})
 	if at == 0 || was.Text == "" || was.Text == now.Text || left <= at || brought || !v.committed(at, left) {
 		return ""
 	}

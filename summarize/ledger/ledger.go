@@ -73,6 +73,7 @@ type File struct {
 	Told    uint64   `json:"told,omitempty"`    // ordinal of the newest output of git, or report, that tells a change by others
 	Created bool     `json:"created,omitempty"`
 	Deleted uint64   `json:"deleted,omitempty"` // ordinal of the call; a later write recreates it
+	Seen    uint64   `json:"seen,omitempty"`    // ordinal of the newest call that read it
 	Touched uint64   `json:"touched"`           // newest ordinal
 	Changed []uint64 `json:"changed,omitempty"` // ordinals of the newest writes, newest first
 	What    []string `json:"what,omitempty"`    // what the newest writes declare, newest first

@@ -78,7 +78,7 @@ func (t *Task) join(b *Task) {
 
 func (f *File) join(b *File) {
 	f.Read, f.Written, f.Tried = f.Read+b.Read, f.Written+b.Written, f.Tried+b.Tried
-	f.Told = max(f.Told, b.Told)
+	f.Told, f.Seen = max(f.Told, b.Told), max(f.Seen, b.Seen)
 	f.Created, f.Deleted, f.Touched = f.Created || b.Created, max(f.Deleted, b.Deleted), max(f.Touched, b.Touched)
 	f.Gone = newestNames(b.Gone, slices.DeleteFunc(slices.Clone(f.Gone), func(name string) bool { return slices.Contains(b.What, name) }))
 	f.Changed, f.What = newest(b.Changed, f.Changed), newestNames(b.What, f.What)

@@ -18,6 +18,7 @@ type outcome struct {
 	error   string // what a failed one reports
 	digest  uint64 // of the result; 0: none
 	clean   bool   // the end is unknown, and the output tells no error
+	created bool   // an editor says that the file is a new one
 }
 
 func (o outcome) failed() bool {
@@ -74,9 +75,13 @@ func outcomeOf(m Message, kind verdict.Kind, line string) (o outcome) {
 	if o.end = ends[found.Verdict]; o.failed() {
 		o.error = problem(text, found.Line)
 	}
+	o.created = kind == verdict.Edit && madeNew.MatchString(text[:min(len(text), 200)])
 	o.clean = o.end == "" && strings.TrimSpace(text) != "" && !complaint.MatchString(head(text, maxScan))
 	return o
 }
+
+// madeNew is how editors say that a file did not exist before.
+var madeNew = regexp.MustCompile(`(?i)\bfile created\b|\bcreated (?:successfully|new file|and wrote|a new file)|\bnew file\b`)
 
 // stopped reports whether a harness says that the run was ended before it came to a result.
 func stopped(text string) bool {
@@ -494,6 +499,7 @@ var ofGit = regexp.MustCompile(`(?i)local changes (?:to the following files )?wo
 
 // git records the commits and branches that a result reports.
 func (c *collector) git(at uint64, line, text string) {
+	c.quietCommit(at, line, text)
 	for _, m := range branched.FindAllStringSubmatch(line, 4) {
 		c.note(&c.branches, m[1], 0, at)
 	}
@@ -523,6 +529,41 @@ func (c *collector) git(at uint64, line, text string) {
 			c.note(&c.branches, m[1], 0, at)
 		}
 		c.note(&c.commits, hash[:7]+" "+lex.Clip(oneLine(subject), 80), 0, at)
+	}
+}
+
+// logged is a commit in the output of git log --oneline.
+var logged = regexp.MustCompile(`(?m)^([0-9a-f]{7,40}) (?:\([^)\n]*\) )?(\S.*)$`)
+
+// quietCommit records a commit that git doesn't report, by the log that the same line shows, or by its message.
+func (c *collector) quietCommit(at uint64, line, text string) {
+	if !strings.Contains(line, "commit") || len(text) > maxScan || committed.MatchString(text) || scratch.MatchString(text) {
+		return
+	}
+	made, quiet, subject := false, false, ""
+	for _, s := range shell.Steps(line) {
+		name, rest := s.Program()
+		verb, args := shell.CutVerb(rest)
+		switch {
+		case name != "git":
+		case verb == "commit":
+			made, subject = !slices.Contains(args, "--dry-run"), ""
+			for i, w := range args {
+				short := strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--")
+				quiet = quiet || w == "--quiet" || short && strings.Contains(w, "q")
+				if (w == "--message" || short && strings.HasSuffix(w, "m")) && i+1 < len(args) && subject == "" {
+					subject, _, _ = strings.Cut(args[i+1], "\n")
+				}
+			}
+		case verb == "log" && made && slices.Contains(args, "--oneline"):
+			if m := logged.FindStringSubmatch(text); m != nil {
+				c.note(&c.commits, m[1][:7]+" "+lex.Clip(oneLine(m[2]), 80), 0, at)
+				return
+			}
+		}
+	}
+	if made && quiet && subject != "" && !strings.ContainsAny(subject, "$`") && !nothingToDo.MatchString(text) {
+		c.note(&c.commits, "“"+lex.Clip(oneLine(subject), 80)+"”", 0, at) // its hash is not shown
 	}
 }
 

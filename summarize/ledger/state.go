@@ -180,6 +180,9 @@ func (v *view) recorded(room int) (lines []string) {
 
 // hashed returns a commit without its hash if a later command may have given it another one.
 func (v *view) hashed(n Note) string {
+	if strings.HasPrefix(n.Text, "“") {
+		return n.Text // without one
+	}
 	for _, e := range v.eventsOf(rewrote, n.Last) {
 		last := !slices.ContainsFunc(v.l.Commits, func(m Note) bool { return n.Last < m.Last && m.Last < e.Last })
 		if verb := strings.Fields(e.Text)[1]; last || verb == "rebase" || verb == "pull" {
@@ -195,7 +198,7 @@ func (v *view) lost() string {
 	var all []string
 	for _, e := range v.eventsOf(discarded, 0) {
 		if slices.ContainsFunc(v.files, func(f File) bool {
-			return len(f.Changed) > 0 && f.Changed[len(f.Changed)-1] < e.Last && v.concerns(e.Text, f.Path) && v.undone(f)
+			return len(f.Changed) > 0 && f.Changed[len(f.Changed)-1] < e.Last && v.concerns(e.Text, f.Path) && !v.spares(e, f) && v.undone(f)
 		}) {
 			all = append(all, e.Text)
 		}

@@ -128,12 +128,45 @@ var (
 func (c *collector) onBranch(at uint64, line, text string) {
 	all := standing.FindAllStringSubmatch(text[:min(len(text), maxScan)], -1)
 	if len(all) == 0 {
+		if name := bareBranch(line, text); name != "" {
+			c.note(&c.branches, name, 0, at)
+		}
 		return
 	}
 	m := all[len(all)-1]
 	if name := m[1] + m[2] + m[3] + m[4]; name != "HEAD" && (m[4] == "" || shortStatus.MatchString(line)) {
 		c.note(&c.branches, name, 0, at)
 	}
+}
+
+// marked is the branch that git branch marks as the current one.
+var marked = regexp.MustCompile(`(?m)^\* ([\w./-]+)(?: .*)?$`)
+
+// bareBranch returns the branch that git prints alone, as the first or only thing that a line shows, or marks in a list.
+func bareBranch(line, text string) string {
+	shown := 0 // how many commands in front of it print something
+	steps := shell.Steps(line)
+	for i, s := range steps {
+		name, rest := s.Program()
+		verb, args := shell.CutVerb(rest)
+		asks := verb == "branch" && slices.Contains(args, "--show-current") || verb == "rev-parse" && slices.Contains(args, "--abbrev-ref") && slices.Contains(args, "HEAD")
+		switch {
+		case name == "cd" || name == "git" && (verb == "fetch" || verb == "add"):
+			continue
+		case name == "git" && asks && s.Op != "|" && (i+1 == len(steps) || steps[i+1].Op != "|"):
+			lines := outputOf(text, nil)
+			if (shown == 0 || i+1 == len(steps) && len(lines) == 1) && len(lines) > 0 && branchName.MatchString(lines[0]) && lines[0] != "HEAD" {
+				return lines[0]
+			}
+			return ""
+		case name == "git" && verb == "branch" && !slices.ContainsFunc(args, func(w string) bool { return !strings.HasPrefix(w, "-") }):
+			if m := marked.FindStringSubmatch(text); m != nil {
+				return m[1]
+			}
+		}
+		shown++
+	}
+	return ""
 }
 
 // takenBack records what the assistant says of its earlier statements and of runs. It returns the sentence as it states what
