@@ -38,6 +38,8 @@ func (v *view) standing() (kept []Note) {
 		switch {
 		case v.overtaken(n) || v.superseded(n), wiped.MatchString(n.Text) && v.wipedAgain(n):
 		case n.Rank == 0 && guessing.MatchString(n.Text) && (changed || v.foundAgain(n)):
+		case n.Rank == 0 && ofNow.MatchString(n.Text) && (changed || v.acted(n)), n.Rank == 0 && ofScreen.MatchString(n.Text) && v.acted(n): // a moment that is over
+		case (finds || n.Rank == 0) && v.settledOtherwise(n):
 		case n.Rank == 0 && v.asked(n.Last, v.l.To+1), n.Rank == 1 && changed && !reasoned.MatchString(n.Text):
 		case n.Rank == 3 && intends.MatchString(n.Text) && !reasoned.MatchString(n.Text) && v.asked(n.Last, v.l.To+1): // done since, or overtaken
 		case finds && v.foundAgain(n):
@@ -49,6 +51,34 @@ func (v *view) standing() (kept []Note) {
 		}
 	}
 	return kept
+}
+
+// acted reports whether the assistant called a tool with or after a statement that may change what it speaks of.
+func (v *view) acted(n Note) bool {
+	return slices.ContainsFunc(v.l.Calls, func(c Note) bool { return c.Last >= n.Last })
+}
+
+// settledOtherwise reports whether the user, after turning down what was found, confirmed what was said later: what was found before
+// that was not it.
+func (v *view) settledOtherwise(n Note) bool {
+	const talk = 60 // messages
+	for _, e := range v.eventsOf(confirmed, n.Last) {
+		if e.Last > n.Last+talk {
+			return false
+		}
+		said := uint64(0) // when what is confirmed was
+		for _, list := range [][]Note{v.l.Plans, v.l.Answers, v.l.Decisions} {
+			for _, d := range list {
+				if d.Last < e.Last {
+					said = max(said, d.Last)
+				}
+			}
+		}
+		return n.Last < said && slices.ContainsFunc(v.l.Requests, func(r Note) bool {
+			return n.Last < r.Last && r.Last < e.Last && (denies.MatchString(r.Text) || refutes.MatchString(r.Text))
+		})
+	}
+	return false
 }
 
 // intends is in a sentence about what the assistant is going to do.

@@ -66,11 +66,33 @@ func (c *collector) request(m Message) {
 	asked := strings.TrimLeft(oneLine(text), "-*#> ")
 	asked += chosen(asked, c.told)
 	c.note(&c.requests, lex.Clip(asked, maxRequest), 0, m.Ordinal)
+	c.confirms(asked, m.Ordinal)
 	where := inTalk
 	if len(text) > longestTalk || strings.Count(text, "\n") >= linesOfTalk {
 		where = inDocument
 	}
 	c.instruct(text, where, m.Ordinal)
+}
+
+// confirming begins an answer by which the user says that what the assistant said is what was sought, or that it helped.
+var confirming = regexp.MustCompile(`(?i)^(?:\w+[,!.]? ){0,3}(?:that['’]?s it\b|that was it\b|that (?:did|fixed) it\b|(?:it|that|this) works\b|works now\b|(?:it|that)['’]?s fixed\b|fixed it\b)`)
+
+// confirms records that the user confirmed what the assistant said, with the names in it.
+func (c *collector) confirms(asked string, at uint64) {
+	if !confirming.MatchString(asked) || denies.MatchString(asked) || refutes.MatchString(lex.Clip(asked, 60)) || c.told == "" {
+		return
+	}
+	c.note(&c.events, lex.Clip(asked, 80), confirmed, at)
+	var names []string
+	for _, m := range quotedCode.FindAllString(c.told, 40) {
+		if n := len(m); n > 5 && n < 80 && specific(strings.Trim(m, "`")) && len(names) < 4 && !slices.Contains(names, m) {
+			names = append(names, m)
+		}
+	}
+	if len(names) > 0 {
+		first, _, _ := strings.Cut(asked, ", ")
+		c.note(&c.decisions, lex.Clip("The user confirmed (“"+lex.Clip(first, 60)+"”) what was said of "+strings.Join(names, ", "), maxDecision), 3, at)
+	}
 }
 
 // previous begins a message that hands a compaction on, by itself or under the heading of an agent.

@@ -17,48 +17,6 @@ const (
 	decisions   = 4 // of a message
 )
 
-var (
-	// decided is the wording of a choice or of a cause that was found.
-	decided = regexp.MustCompile(`(?i)\b(?:(?:I|we)(?:['’]ve| have)? (?:just )?(?:decided|chose|opted)|decided (?:to|on|against|that)|the decision is|root cause|turn(?:s|ed) out|dead end|(?:I|we)(?:['’]ll| will| should)(?: just)? (?:go with|keep (?:the|this|that|it|both|using|our|existing|\x60)|stick with|skip|leave (?:the|this|that|it)|not|drop)|let['’]s (?:go with|keep|stick with|not)|(?:I['’]m|I am|we['’]re) (?:keeping|leaving|taking|dropping|skipping)|(?:I|we) won['’]t|(?:real|actual) (?:problem|issue|bug|cause|reason))\b`)
-	// found is the wording of what is the matter, or of what does not work.
-	found = regexp.MustCompile(`(?i)\b(?:(?:problem|issue|bug|cause|culprit|reason|fix|catch|gap) (?:is|was)|workaround|won['’]t|(?:doesn['’]t|does not|didn['’]t|did not|can['’]t|cannot) (?:work|help|be)|not possible|impossible|non-(?:goal|issue))\b`)
-	// reasoned is weaker: a reason or a choice.
-	reasoned = regexp.MustCompile(`(?i)\b(?:because|instead|rather than)\b`)
-	// announcing is the wording of a step that the next call takes, or of what follows below.
-	announcing = regexp.MustCompile(`(?i)^(?:(?:ok(?:ay)?|good|great|perfect|so|and|but|yes|no)[,.!:]? )*(?:now|let me|let['’]s|i['’]ll|i will|i['’]m|i am|i['’]ve|i have|(?:i|we) (?:also )?need to|next|first|then|finally|here(?:['’]s| is| are)|one more|(?:us|check|look|read|runn?|try|add|updat|fix|creat|writ|implement)ing|step \d)\b|:$`)
-	// presents begins what tells of work that is done, though it sounds like a step.
-	presents = regexp.MustCompile(`(?i)^(?:here(?:['’]s| is| are)|now (?:when|the|it|all|you|they|this|a|an|both|each|every)|i['’]ve|i have)\b`)
-	// leaning begins a sentence that does not stand on its own.
-	leaning = regexp.MustCompile(`(?i)^(?:this|that|these|those|it|they|he|she|which|so|but|and|also|however|otherwise|then|same|actually|well|hm+|oh|wait|good|great|nice|perfect|excellent|interesting)\b`)
-	// stating is a statement of fact.
-	stating = regexp.MustCompile(`(?i)\b(?:is|are|was|were|has|have|had|does|did|ran|failed|rejected|returned|needs?|asks?|exists?|contains?|points?|says?|never|no longer|already|still|must|requires?|passes|returns|means|uses?|sets|starts|causes?|expects?|shows?|makes|calls|reads|writes|lacks?|changed|moved|succeeds?|succeeded|works?|worked|keeps|ends)\b`)
-	// nextStep ends a statement of fact with what the assistant does about it.
-	nextStep = regexp.MustCompile(`(?:[,;]| [—–-])\s*(?:(?:so|and|but) )?I(?:['’]m| am|['’]ll) .*$`)
-	// vague says that something was found, and not what.
-	vague = regexp.MustCompile(`(?i)\b(?:is|was) (?:now )?(?:clear|obvious|simple|here|fixed|resolved|more fundamental)\b[^:]*$`)
-	// waiting is what is no decision, whatever it sounds like.
-	waiting = regexp.MustCompile(`(?i)\b(?:wait|waiting|polling|interval|status again|hands-off)\b`)
-	// progressing tells how far something is that goes on.
-	progressing = regexp.MustCompile(`(?i)\b(?:minutes in|(?:latest|partial) tail|letting (?:it|them|the agents?)|interrupting|taking (?:a few|several|some) (?:more )?minutes|(?:remaining|open) question is)\b|\b(?:is|are|it['’]s) (?:now|currently|actively|still) \w+ing\b|\bcommits? (?:behind|ahead)\b|\bthe (?:earlier|previous|first|last) (?:patch|edit|attempt|command|replace\w*|try)\b|\b(?:diagnostics?|warnings?) (?:is|are) expected\b`)
-	// guessing is in a statement that may turn out to be wrong, or in a proposal.
-	guessing = regexp.MustCompile(`(?i)\b(?:likely|probably|perhaps|maybe|might|may|could|would (?:be|need|have)|presumably|suspect|seems?|appears?|looks like|should be possible)\b`)
-	// reporting is the wording of a result that the state tells better or that is soon out of date, or of a greeting.
-	reporting = regexp.MustCompile(`(?i)\b(?:uncommitted|untracked|unstaged|working tree|up to date|high load|in progress|still (?:running|local|working)|not (?:yet )?(?:committed|pushed))\b|\b(?:tests?|lint(?:er|ing)?|build|checks?|everything|all) (?:now |is |are |still |should be )*(?:pass|clean|green|succe|done|complete|work)|^(?:hello|hi|please|sorry|thank|you['’]re (?:absolutely )?right|good (?:question|call|catch|point)|i (?:can|could|understand|see)|api error)\b|\bsummary of\b`)
-	// outage begins what a harness puts in place of an answer.
-	outage = regexp.MustCompile(`(?i)^(?:api error|error:|the server)|\bhigh load\b|\bretry after\b`)
-	// approved is how harnesses report that the user agreed to a plan, refused that the user refused a call.
-	approved = regexp.MustCompile(`(?i)\buser (?:has |have )?(?:approved|accepted)\b`)
-	refused  = regexp.MustCompile(`(?i)\b(?:user (?:doesn['’]t want|does not want|did not want|rejected|declined|denied|refused|disapproved|cancelled)|(?:rejected|declined|denied|refused|cancelled) by (?:the )?user)\b`)
-	// reason introduces the user's words in such a report.
-	reason = regexp.MustCompile(`(?is)\b(?:user said|user['’]s (?:feedback|reason|message)|feedback|reason)[^:\n]{0,60}:\s*(.+)`)
-	// yesOrNo begins an answer that is short and yet all that was asked.
-	yesOrNo = regexp.MustCompile(`(?i)^(?:yes|no|nope|correct|mostly|part(?:ly|ially)|not (?:yet|quite|really|entirely|exactly|directly))\b`)
-	// link is the target of a link, of which the text says enough.
-	link = regexp.MustCompile(`\]\([^()\s]+\)`)
-	// itemMark is what begins an item of a list or a heading.
-	itemMark = regexp.MustCompile(`^(?:[-*#>•]+|\d+[.)])\s+`)
-)
-
 // statements records what the assistant says: its decisions, what it concludes when it hands back to the user, and what it
 // does next.
 func (c *collector) statements(m Message) {
@@ -87,13 +45,17 @@ func (c *collector) statements(m Message) {
 	var said []Note // without ordinals
 	add := func(s string, rank int) { said = append(said, Note{Text: s, Rank: rank}) }
 	kept := "" // the sentence before, if it stands
-	for s := range sentences(text) {
+	for s, as := range spoken(text) {
 		n := len(said)
-		follows := n > 0 && kept != "" && said[n-1].Text == kept && leaning.MatchString(s)
-		kept = ""
-		if n > 0 && corrects.MatchString(s) {
-			said = said[:n-1] // thought better of
+		beside := n > 0 && kept != "" && said[n-1].Text == kept
+		follows := beside && leaning.MatchString(s)
+		switch {
+		case n > 0 && corrects.MatchString(s): // thought better of
+			said = said[:n-1]
+		case beside && said[n-1].Rank == 0 && (altering.MatchString(s) || mending.MatchString(s) && wanting.MatchString(kept)): // true until the next call changes it
+			said, n, follows = said[:n-1], n-1, false
 		}
+		kept = ""
 		if instead, rank := c.takenBack(s, m.Ordinal); rank != none && lex.Runes(instead) <= maxDecision && len(said) < decisions {
 			add(instead, rank)
 			continue
@@ -106,30 +68,10 @@ func (c *collector) statements(m Message) {
 			said[n-1].Text += " " + nextStep.ReplaceAllString(s, ".")
 			continue // how it ends
 		}
-		rank := none
-		switch plain := !announcing.MatchString(s) && !leaning.MatchString(s); {
-		case progressing.MatchString(s):
-		case decided.MatchString(s) && !waiting.MatchString(s):
-			rank = 3
-		case plain && found.MatchString(s) && !vague.MatchString(s):
-			rank = 2
-		case plain && reasoned.MatchString(s):
-			rank = 1
-		case plain && stating.MatchString(s) && !reporting.MatchString(s):
-			if strings.ContainsAny(s, "`0123456789") {
-				rank = 0
-			}
-			eachWord(s, func(string) { rank = 0 })
-		}
-		if rank > 0 && guessing.MatchString(s) && !turnsOut.MatchString(s) {
-			rank = 0
-		}
-		if rank == 0 {
-			s = nextStep.ReplaceAllString(s, ".")
-		}
+		stated, rank := rankOf(s, as)
 		if rank != none {
-			add(s, rank)
-			kept = s
+			add(stated, rank)
+			kept = stated
 		}
 	}
 	for _, n := range said {
@@ -292,16 +234,27 @@ func prose(text string) iter.Seq[string] {
 func sentences(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for line := range prose(text) {
-			if strings.Contains(line, "](") {
-				line = link.ReplaceAllString(line, "]")
-			}
-			for line = oneLine(strings.ReplaceAll(itemMark.ReplaceAllString(line, ""), "**", "")); line != ""; {
-				i := stop(line)
-				if s := strings.TrimSpace(line[:i]); s != "" && !yield(strings.ToValidUTF8(s, "")) {
+			for s := range sentencesOf(line) {
+				if !yield(s) {
 					return
 				}
-				line = line[i:]
 			}
+		}
+	}
+}
+
+// sentencesOf yields those of a line.
+func sentencesOf(line string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if strings.Contains(line, "](") {
+			line = link.ReplaceAllString(line, "]")
+		}
+		for line := oneLine(strings.ReplaceAll(itemMark.ReplaceAllString(line, ""), "**", "")); line != ""; {
+			i := stop(line)
+			if s := strings.TrimSpace(line[:i]); s != "" && !yield(strings.ToValidUTF8(s, "")) {
+				return
+			}
+			line = line[i:]
 		}
 	}
 }

@@ -18,6 +18,7 @@ const (
 	settled              // a command of git succeeded that ends an operation which had stopped
 	reported             // the result of a call says what was accomplished
 	foreign              // the assistant says that an error is not of its work
+	confirmed            // the user says that what the assistant said is what was sought, or helps
 )
 
 var (

@@ -1,0 +1,166 @@
+package ledger
+
+import (
+	"iter"
+	"regexp"
+	"strings"
+)
+
+var (
+	// decided is the wording of a choice or of a cause that was found.
+	decided = regexp.MustCompile(`(?i)\b(?:(?:I|we)(?:['’]ve| have)? (?:just )?(?:decided|chose|opted)|decided (?:to|on|against|that)|the decision is|root cause|turn(?:s|ed) out|dead end|(?:I|we)(?:['’]ll| will| should)(?: just)? (?:go with|keep (?:the|this|that|it|both|using|our|existing|\x60)|stick with|skip|leave (?:the|this|that|it)|not|drop)|let['’]s (?:go with|keep|stick with|not)|(?:I['’]m|I am|we['’]re) (?:keeping|leaving|dropping|skipping|taking (?:the|this|that|\w+['’]s) (?:[\w-]+ ){1,3}(?:approach|route|path|way|option|version|side|text|change))|(?:I|we) won['’]t|(?:real|actual) (?:problem|issue|bug|cause|reason))\b`)
+	// found is the wording of what is the matter, or of what does not work.
+	found = regexp.MustCompile(`(?i)\b(?:(?:problem|issue|bug|cause|culprit|reason|fix|catch|gap) (?:is|was)|workaround|won['’]t|(?:doesn['’]t|does not|didn['’]t|did not|can['’]t|cannot) (?:work|help|be)|not possible|impossible|non-(?:goal|issue))\b`)
+	// reasoned is weaker: a reason or a choice.
+	reasoned = regexp.MustCompile(`(?i)\b(?:because|instead|rather than|to avoid)\b`)
+	// preferring is the wording of a step that is a choice against another one.
+	preferring = regexp.MustCompile(`(?i)\b(?:I|we)(?:['’]ll| will| need to| should| must) (?:use|reuse|build on|call|store|put|write|make|keep|return|rely on|avoid)\b.*(?:\bto avoid\b|\brather than\b|\binstead of\b|\(not |, not )`)
+	// mending begins a sentence in which the assistant goes on to change something, altering one in which it changes a state that it
+	// has just stated, and wanting is in a statement of what is not as it should be: such are true until the next call.
+	mending  = regexp.MustCompile(goesOn + `(?:fix|updat|add|remov|delet|replac|correct|mov|export|import|rewrit|writ|creat|implement|handl|switch|convert|clean|mak|pass\b|wir|restor|regenerat|bump|extend|extract|drop\b|resolv|revert)`)
+	altering = regexp.MustCompile(goesOn + `(?:chang|renam|retitl|adjust|set\b|select|fill|type\b|click)`)
+	wanting  = regexp.MustCompile(`(?i)\b(?:no|not|never|missing|lacks?|only|still|wrong\w*|stale|incorrect\w*|inconsistent|broken|fails?|failed|simply|without|old|unused|deprecated|outdated|needs?|should)\b|n['’]t\b`)
+	// announcing is the wording of a step that the next call takes, or of what follows below.
+	announcing = regexp.MustCompile(`(?i)^(?:(?:ok(?:ay)?|good|great|perfect|so|and|but|yes|no)[,.!:]? )*(?:now|let me|let['’]s|i['’]ll|i will|i['’]m|i am|i['’]ve|i have|(?:i|we) (?:also )?need to|next|first|then|finally|here(?:['’]s| is| are)|one more|(?:us|check|look|read|runn?|try|add|updat|fix|creat|writ|implement)ing|step \d)\b|:$`)
+	// presents begins what tells of work that is done, though it sounds like a step.
+	presents = regexp.MustCompile(`(?i)^(?:here(?:['’]s| is| are)|now (?:when|the|it|all|you|they|this|a|an|both|each|every)|i['’]ve|i have)\b`)
+	// leaning begins a sentence that does not stand on its own.
+	leaning = regexp.MustCompile(`(?i)^(?:this|that|these|those|it|they|he|she|which|so|but|and|also|however|otherwise|then|same|actually|well|hm+|oh|wait|good|great|nice|perfect|excellent|interesting)\b`)
+	// stating is a statement of fact.
+	stating = regexp.MustCompile(`(?i)\b(?:is|are|was|were|has|have|had|does|did|ran|failed|rejected|returned|needs?|asks?|exists?|contains?|points?|says?|never|no longer|already|still|must|requires?|passes|returns|means|uses?|sets|starts|causes?|expects?|shows?|makes|calls|reads|writes|lacks?|changed|moved|succeeds?|succeeded|works?|worked|keeps|ends)\b`)
+	// nextStep ends a statement of fact with what the assistant does about it.
+	nextStep = regexp.MustCompile(`(?:[,;]| [—–-])\s*(?:(?:so|and|but|then|therefore) )?(?:I(?:['’]m| am)|(?:I|we)(?:['’]ll| will| need to| should| must| have to| can now| can first| could)) .*$`)
+	// dangling begins what is half a sentence without the step that follows.
+	dangling = regexp.MustCompile(`(?i)^(?:since|as|because|to|given|before|after|if|when|although|while|based on|from|for|in order to|now that)\b`)
+	// stepping is the wording of a step wherever it stands, and of what comes next.
+	stepping = regexp.MustCompile(`(?i)\b(?:I|we)(?:['’]ll| will| can| should| could| need to|['’]m going to| am going to)(?: now| first| then| also| next| just)* (?:now|first|try|attempt|start|begin|proceed|look|check|run|search|open|click|navigate|verify|ensure|see|inspect|read|explore|collect|examine|investigate|examine)\b|\b(?:next|first|best|logical) (?:\w+ )?(?:step|action|thing)s? (?:is|would be|are)\b|\bit would be (?:prudent|best|wise|good|helpful|better)\b|\bI (?:can['’]t|cannot|don['’]t) (?:see|find|tell|know)\b|^the goal (?:is|of)\b|\bwant to avoid\b`)
+	// proposing begins an item that is one of several, a thing to do or a recommendation.
+	proposing = regexp.MustCompile(`(?i)^(?:\[[ x]\] |(?:option|alternative|approach) ?\w{0,2}: |(?:use|set|select|fill|click|verify|check|enforce|gate|add|fix|consider|ensure|update|remove|replace|run|create|implement|write)\b.*)`)
+	// ofNow is in a statement about a moment.
+	ofNow = regexp.MustCompile(`(?i)\b(?:still|current(?:ly)?|(?:not|n['’]t)\b.{1,40}\byet|at the moment|right now|missing|stale|outdated|out of date|for now)\b`)
+	// ofScreen is in a statement about what a page shows.
+	ofScreen = regexp.MustCompile(`(?i)\b(?:accessibility tree|(?:the|this|current) (?:page|screen|form|tab|dialog|menu|window)|button|checkbox|combobox|textbox|text box|dropdown|radio|field|(?:is|are|been) (?:already |now |also |correctly )*(?:set to|selected|checked|filled))\b|\b(?:link|label|option|tab|element)s? (?:has|is|for|labell?ed|with|["'])|\b(?:I|we) have already\b`)
+
+	// vague says that something was found, and not what.
+	vague = regexp.MustCompile(`(?i)\b(?:is|was) (?:now )?(?:clear|obvious|simple|here|fixed|resolved|more fundamental)\b[^:]*$`)
+	// waiting is what is no decision, whatever it sounds like.
+	waiting = regexp.MustCompile(`(?i)\b(?:wait|waiting|polling|interval|status again|hands-off)\b`)
+	// progressing tells how far something is that goes on.
+	progressing = regexp.MustCompile(`(?i)\b(?:minutes in|(?:latest|partial) tail|letting (?:it|them|the agents?)|interrupting|taking (?:a few|several|some) (?:more )?minutes|(?:remaining|open) question is)\b|\b(?:is|are|it['’]s) (?:now|currently|actively|still) \w+ing\b|\bcommits? (?:behind|ahead)\b|\bthe (?:earlier|previous|first|last) (?:patch|edit|attempt|command|replace\w*|try)\b|\b(?:diagnostics?|warnings?) (?:is|are) expected\b`)
+	// guessing is in a statement that may turn out to be wrong, or in a proposal.
+	guessing = regexp.MustCompile(`(?i)\b(?:likely|probably|perhaps|maybe|might|may|could|would (?:be|need|have)|presumably|suspect|suggests?|I (?:think|believe|guess|assume)|seems?|appears?|looks like|should be possible)\b`)
+	// reporting is the wording of a result that the state tells better or that is soon out of date, or of a greeting.
+	reporting = regexp.MustCompile(`(?i)\b(?:uncommitted|untracked|unstaged|working tree|up to date|high load|in progress|still (?:running|local|working)|not (?:yet )?(?:committed|pushed))\b|\b(?:tests?|lint(?:er|ing)?|build|checks?|everything|all) (?:now |is |are |still |should be )*(?:pass|clean|green|succe|done|complete|work)|^(?:hello|hi|please|sorry|thank|you['’]re (?:absolutely )?right|good (?:question|call|catch|point)|i (?:can|could|understand|see)|api error)\b|\bsummary of\b`)
+	// outage begins what a harness puts in place of an answer.
+	outage = regexp.MustCompile(`(?i)^(?:api error|error:|the server)|\bhigh load\b|\bretry after\b`)
+	// approved is how harnesses report that the user agreed to a plan, refused that the user refused a call.
+	approved = regexp.MustCompile(`(?i)\buser (?:has |have )?(?:approved|accepted)\b`)
+	refused  = regexp.MustCompile(`(?i)\b(?:user (?:doesn['’]t want|does not want|did not want|rejected|declined|denied|refused|disapproved|cancelled)|(?:rejected|declined|denied|refused|cancelled) by (?:the )?user)\b`)
+	// reason introduces the user's words in such a report.
+	reason = regexp.MustCompile(`(?is)\b(?:user said|user['’]s (?:feedback|reason|message)|feedback|reason)[^:\n]{0,60}:\s*(.+)`)
+	// yesOrNo begins an answer that is short and yet all that was asked.
+	yesOrNo = regexp.MustCompile(`(?i)^(?:yes|no|nope|correct|mostly|part(?:ly|ially)|not (?:yet|quite|really|entirely|exactly|directly))\b`)
+	// link is the target of a link, of which the text says enough.
+	link = regexp.MustCompile(`\]\([^()\s]+\)`)
+	// itemMark is what begins an item of a list or a heading.
+	itemMark = regexp.MustCompile(`^(?:[-*#>•]+|\d+[.)])\s+`)
+)
+
+// goesOn begins a sentence about what the assistant does next.
+const goesOn = `(?i)^(?:(?:ok(?:ay)?|good|great|so|and|now|then|therefore)[,.!:]? )*(?:let me|let['’]s|i['’]ll|i will|i(?:['’]m| am) going to|(?:i|we) (?:now |also )?(?:need|have) to|i should|i must|next,? i(?:['’]ll| will)) (?:now |also |first |just |quickly |then )*`
+
+// conditional is in a line that leads to a list of what may be, or is to be done, or can be chosen: its items are no statements.
+var conditional = regexp.MustCompile(`(?i)\b(?:if|when|unless|could|would|should|options?|alternatives?|either|consider|to-?dos?|next steps?|steps|test plan|trade-?offs?|pros|cons|questions?|ideas?)\b`)
+
+// code begins a line of a program, quotedCode is code between backticks.
+var (
+	code       = regexp.MustCompile(`^(?:raise|return|throw|assert|import|const|let|var|def|func|class)\b`)
+	quotedCode = regexp.MustCompile("`[^`]*`")
+	halfItem   = regexp.MustCompile(`(?i)^(?:if|unless|once)\b|^when (?:\S+ ){1,4}(?:is|are|has|exists?|already|does)\b`)
+)
+
+// rankOf returns how much a sentence decides, none if it is no statement that may hold, and the sentence without a step that it
+// announces. Of an item that hangs on the line above its list only a decision counts.
+func rankOf(s string, as place) (stated string, rank int) {
+	plain := !announcing.MatchString(s) && !leaning.MatchString(s)
+	rank = none
+	switch {
+	case progressing.MatchString(s):
+	case decided.MatchString(s) && !waiting.MatchString(s):
+		rank = 3
+	case preferring.MatchString(s) && !waiting.MatchString(s) && !guessing.MatchString(s):
+		return s, 1
+	case plain && found.MatchString(s) && !vague.MatchString(s):
+		rank = 2
+	case plain && reasoned.MatchString(s):
+		rank = 1
+	case plain && stating.MatchString(s) && !reporting.MatchString(s):
+		if strings.ContainsAny(s, "`0123456789") {
+			rank = 0
+		}
+		eachWord(s, func(string) { rank = 0 })
+	}
+	if rank > 0 && guessing.MatchString(s) && !turnsOut.MatchString(s) {
+		rank = 0
+	}
+	if rank == none || rank == 3 {
+		return s, rank
+	}
+	if as == hanging || proposing.MatchString(s) || code.MatchString(s) && quotesCode.MatchString(quotedCode.ReplaceAllString(s, "")) {
+		return s, none
+	}
+	stated = s
+	if rank < 2 {
+		if stated = nextStep.ReplaceAllString(s, "."); rank == 1 && !reasoned.MatchString(stated) {
+			stated = s // the step has the reason
+		}
+	}
+	switch {
+	case stated != s && (dangling.MatchString(stated) || len(strings.Fields(stated)) < 4), rank < 2 && stepping.MatchString(stated), rank == 0 && as == item && halfItem.MatchString(stated):
+		return s, none
+	}
+	return stated, rank
+}
+
+// place is where a sentence stands.
+type place int
+
+const (
+	inText  place = iota
+	item          // of a list
+	hanging       // in an item of a list below a conditional line
+)
+
+// spoken yields the sentences of prose with the places where they stand.
+func spoken(text string) iter.Seq2[string, place] {
+	return func(yield func(string, place) bool) {
+		led := false // by a conditional line
+		for line := range prose(text) {
+			heading, as := line[0] == '#', inText
+			if !heading && itemMark.MatchString(line) {
+				if as = item; led {
+					as = hanging
+				}
+			} else {
+				lead := strings.TrimRight(line, "* ")
+				led = (heading || strings.HasSuffix(lead, ":")) && conditional.MatchString(lead[stopBefore(lead):])
+			}
+			for s := range sentencesOf(line) {
+				if !yield(s, as) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// stopBefore returns where the last sentence of a line begins.
+func stopBefore(line string) (at int) {
+	for {
+		i := stop(line[at:])
+		if at+i >= len(line) {
+			return at
+		}
+		at += i
+	}
+}
