@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"precis/summarize/lex"
+	"precis/summarize/verdict"
 )
 
 var (
@@ -20,6 +21,27 @@ const changedState = `(?:submitted|placed|created|booked|rebooked|ordered|cancel
 
 // delegates are tools that hand work to another agent: what they return is a report.
 var delegates = regexp.MustCompile(`(?i)^(?:task|agent|\w*sub_?agent\w*|delegate\w*|spawn\w*|dispatch\w*)$`)
+
+var (
+	// testsTool are tools that run tests without a command line, and failedTests is how many failed as they report it.
+	testsTool   = regexp.MustCompile(`(?i)^(?:mcp__\w+?__)?(?:run|execute)_?(?:unit_?|all_?)?tests?$|^(?:mcp__\w+?__)?tests?_?runner$`)
+	failedTests = regexp.MustCompile(`(?i)\bfail(?:ed|ures)?"?\W{1,3}(\d+)\b|\b(\d+) (?:tests? )?failed\b`)
+)
+
+// testedBy derives the outcome of a tool that runs tests.
+func testedBy(result Message) outcome {
+	end := outcomeOf(result, verdict.Run, "")
+	if result.Message == nil || end.refused || end.failed() {
+		return end
+	}
+	text := head(result.Content.Text(), maxScan)
+	for _, m := range failedTests.FindAllStringSubmatch(text, 20) {
+		if strings.Trim(m[1]+m[2], "0") != "" {
+			return outcome{end: ends[verdict.Failure], error: problem(text, "")}
+		}
+	}
+	return end
+}
 
 // concludes begins the line of a report that says what all of it comes to, or the heading above it.
 var concludes = regexp.MustCompile(`(?i)^\W*(?:\d+\W+)?(?:(?:final |overall |my )?(?:verdict|conclusion|assessment|bottom line|root cause)s?|overall)\b\W*(.*)$`)

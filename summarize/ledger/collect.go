@@ -198,6 +198,10 @@ func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 		shown = "look"
 	}
 	brief := args.brief(call.Name)
+	if testsTool.MatchString(call.Name) {
+		shown, end = "test", testedBy(result)
+		end.digest = digest(result)
+	}
 	c.run(at, brief, "", shown, end)
 	if shown == "call" && !end.refused {
 		c.called(at, call.Name, lex.Clip(oneLine(args.text("description", "task_name", "name")), 60), brief, result, end)
@@ -209,13 +213,12 @@ func (c *collector) result(m Message, call events.ToolCall) {
 	args, text := parseArguments(call.Arguments), m.Content.Text()
 	c.refusal(m, call.Name, args, text)
 	c.chose(m.Ordinal, call.Name, args, text)
-	switch line := args.commandLine(call.Name); {
-	case elsewhere.MatchString(line):
-	case m.IsError == nil || !*m.IsError:
-		c.git(m.Ordinal, line, text)
-		c.changedOtherwise(m.Ordinal, line, text)
-	case strings.Contains(line, "git "):
-		c.onBranch(m.Ordinal, line, text) // whatever failed behind it
+	if line := args.commandLine(call.Name); !elsewhere.MatchString(line) {
+		failed := m.IsError != nil && *m.IsError || strings.Contains(line, "git ") && outcomeOf(m, verdict.Run, line).failed()
+		c.git(m.Ordinal, line, text, failed)
+		if !failed {
+			c.changedOtherwise(m.Ordinal, line, text)
+		}
 	}
 	c.background(m, args, call.Name, text)
 }

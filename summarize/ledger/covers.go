@@ -54,7 +54,7 @@ func scopeOf(line string) scope {
 
 // add reads a step that runs something of a kind.
 func (s *scope) add(step shell.Step, kind string) {
-	name, operands := step.Program()
+	name, operands := within(step.Program())
 	if verb, rest := shell.CutVerb(operands); runsAnother[name] && verb != "" {
 		if name, operands = verb, rest; verb == "run" || verb == "exec" {
 			name, operands = shell.CutVerb(rest)
@@ -65,6 +65,7 @@ func (s *scope) add(step shell.Step, kind string) {
 	}
 	s.scripts = s.scripts || scripting[name]
 	var plain []string
+	inDirs := kind == "lint" && !scripting[name] || name == "pytest"
 	for i := 0; i < len(operands); i++ {
 		flag, value, given := strings.Cut(operands[i], "=")
 		filter := flag == "-Dtest" || flag == "-Dit.test" || (narrowing[flag] || flag == "--filter") && !(flag == "-e" && name != "tox" && name != "rspec") && !(flag == "--filter" && scripting[name])
@@ -72,7 +73,12 @@ func (s *scope) add(step shell.Step, kind string) {
 		case recursing[flag]:
 			s.every = true
 		case !filter && !placing[flag]:
-			if !strings.HasPrefix(flag, "-") {
+			valued := i > 0 && strings.HasPrefix(operands[i-1], "-") && !plainFlag.MatchString(operands[i-1])
+			switch {
+			case strings.HasPrefix(flag, "-"):
+			case inDirs && dirWord.MatchString(flag) && !valued && !verbs[flag]:
+				s.paths = append(s.paths, flag)
+			default:
 				plain = append(plain, operands[i])
 			}
 			continue
@@ -111,7 +117,7 @@ func (s *scope) name(name, kind string, plain []string) {
 			}
 		}
 		key += " " + strings.Join(script, " ")
-	case kind == "lint" && len(plain) > 0: // a formatter that passes says nothing of a linter
+	case kind == "lint" && len(plain) > 0 && verbs[plain[0]]: // a formatter that passes says nothing of a linter
 		key += " " + strings.TrimPrefix(plain[0], name)
 	case filtering[name]:
 		for _, w := range plain {
@@ -122,6 +128,13 @@ func (s *scope) name(name, kind string, plain []string) {
 	}
 	s.programs[strings.TrimSpace(key)] = kind
 }
+
+var (
+	// verbs are the subcommands of linters, and dirWord is any other word that may be one; plainFlag takes no value.
+	verbs     = setOf("check format lint fix vet clippy ci fmt")
+	dirWord   = regexp.MustCompile(`^\w[\w-]*$`)
+	plainFlag = regexp.MustCompile(`^-[qvxsl]+$|=|^--(?:fix|quiet|verbose|strict|noEmit|no-\w+)$`)
+)
 
 var managesPackages = setOf("npm pnpm yarn bun")
 

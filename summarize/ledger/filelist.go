@@ -15,7 +15,7 @@ func (v *view) fileLines(room int) []string {
 	lines := v.changed(room-cost(tried), false)
 	lines = append(lines, v.named("- changed by git or a sub-agent:", room-cost(tried)-cost(lines), 0, func(f File) bool { return v.toldStill(f) && f.untouched() && !v.mayBeWritten(f.Path) })...)
 	lines = append(lines, tried...)
-	return append(lines, v.named("- read:", room-cost(lines), v.l.Omitted.Files, func(f File) bool { return f.Told == 0 && f.untouched() })...)
+	return append(lines, v.named("- read:", room-cost(lines), v.l.Omitted.Files, func(f File) bool { return f.Told == 0 && f.Read > 0 && f.untouched() })...)
 }
 
 // backAgain reports whether a deleted file, or one in a deleted directory, was brought back by git, or used later.

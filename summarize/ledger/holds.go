@@ -209,29 +209,24 @@ func (v *view) leftOn(f File) string {
 	if len(f.Changed) > 0 {
 		at = max(at, f.Changed[0])
 	}
-	var now, was Note
-	seen := uint64(0)
+	var now Note
 	for _, b := range v.l.Branches {
 		if b.Last > now.Last {
 			now = b
 		}
-		for _, n := range []uint64{b.First, b.Last} {
-			if n <= at && n >= seen {
-				was, seen = b, n
-			}
-		}
 	}
+	was := v.branchAt(at)
 	left := now.Last
 	if now.First > at {
 		left = now.First
 	}
 	brought := slices.ContainsFunc(v.eventsOf(settled, at), func(e Note) bool {
-		return bringing.MatchString(e.Text) && (!strings.Contains(e.Text, "git reset") || strings.Contains(e.Text, was.Text))
+		return bringing.MatchString(e.Text) && (!strings.Contains(e.Text, "git reset") || strings.Contains(e.Text, was))
 	})
-	if at == 0 || was.Text == "" || was.Text == now.Text || left <= at || brought || !v.committed(at, left) {
+	if at == 0 || was == "" || was == now.Text || left <= at || brought || !v.committed(at, left) {
 		return ""
 	}
-	return was.Text
+	return was
 }
 
 // bringing is a command by which a branch gets the work of another one.

@@ -7,7 +7,10 @@ import (
 	"strings"
 	"unicode"
 
+	"precis/events"
 	"precis/summarize/lex"
+	"precis/summarize/shell"
+	"precis/summarize/verdict"
 )
 
 // Bounds of what is kept of the user's words, in code points and in number.
@@ -60,7 +63,7 @@ var (
 func (c *collector) request(m Message) {
 	raw := head(m.Content.Text(), maxSaid)
 	text := own(c.earlier(raw, m.Ordinal))
-	if text == "" {
+	if text == "" || c.ranByUser(m, text) {
 		return
 	}
 	asked := strings.TrimLeft(oneLine(text), "-*#> ")
@@ -72,6 +75,21 @@ func (c *collector) request(m Message) {
 		where = inDocument
 	}
 	c.instruct(text, where, m.Ordinal)
+}
+
+// shownRun is how a harness without tools for it tells of a command that the user ran.
+var shownRun = regexp.MustCompile(`(?s)^I ran this command:\s+(\S[^\n]*)\s+And got this output:\s+(.*)$`)
+
+// ranByUser records a command that the user ran, with its output.
+func (c *collector) ranByUser(m Message, text string) bool {
+	found := shownRun.FindStringSubmatch(text)
+	if found == nil {
+		return false
+	}
+	result, line := *m.Message, strings.Trim(found[1], "`")
+	result.Content = events.TextContent(found[2])
+	c.run(m.Ordinal, line, c.workDir(line, arguments{}), kindOf(shell.Steps(line)), outcomeOf(Message{Ordinal: m.Ordinal, Message: &result}, verdict.Run, line))
+	return true
 }
 
 // confirming begins an answer by which the user says that what the assistant said is what was sought, or that it helped.

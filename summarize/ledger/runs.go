@@ -40,13 +40,15 @@ var (
 	// placed begins with a file and a line, and a message follows.
 	placed = regexp.MustCompile(`^\W{0,6}(?:[\w.@-]*/)*[\w.@-]+\.\w{1,8}[:(]\d+\S*\s+\S+ \S`)
 	// summing is a line of totals, or one that only repeats that something failed, or tells of a test that did not.
-	summing = regexp.MustCompile(`(?i)^\W*(?:\d+ (?:tests? |passed|failed|(?:pass|fail)\b)|0 (?:errors?|fail)|(?:make|npm|error|fail(?:ed|ure)?s?|exit|script)\W*(?:$|\[?\d|err!|command|exit|script|task failed))|✓|\(pass\)|^(?:=== (?:RUN|PAUSE|CONT|NAME)|\s*--- (?:PASS|SKIP)|ok\s|PASS\b)`)
+	summing = regexp.MustCompile(`(?i)^\W*(?:(?:ran )?\d+ (?:tests? |passed|failed|(?:pass|fail)\b)|0 (?:errors?|fail)|(?:make|npm|error|fail(?:ed|ure)?s?|exit|script)\W*(?:$|\[?\d|err!|command|exit|script|task failed))|✓|\(pass\)|^[.FEsxX]{1,200}(?: +\[ *\d+%\])?$|^(?:=== (?:RUN|PAUSE|CONT|NAME)|\s*--- (?:PASS|SKIP)|ok\s|PASS\b)`)
 	// failingTest is how runners mark a test that failed.
-	failingTest = regexp.MustCompile(`^(?:--- FAIL: |FAILED \S+::|\(fail\) |[✗✘✕×] \S|not ok \d|● \S|(?:FAIL|ERROR): \w+ \(|\[ERROR\] +\w+\.\w+:\d+ \S|test \S+ \.\.\. FAILED)`)
+	failingTest = regexp.MustCompile(`^(?:--- FAIL: |FAILED \S+::|\(fail\) |[✗✘✕×] \S|not ok \d|● \S|(?:FAIL|ERROR): \w+ \(|\[ERROR\] +\w+\.\w+:\d+ \S|\w[\w.$]* > .+ FAILED$|test \S+ \.\.\. FAILED)`)
+	// numberedTest is how others list them below a heading.
+	numberedTest = regexp.MustCompile(`^\d+\) \w+ \S`)
 	// taskPrefix is what task runners put before each line of a task.
 	taskPrefix = regexp.MustCompile(`^\[[a-z][\w:.-]*\] `)
 	// wrapper is a line that a harness puts before an output.
-	wrapper = regexp.MustCompile(`^(?:Chunk ID|Wall time|Process (?:exited|running)|Original token count|Output|Total output lines|Command|Stdout|Stderr)\b[^:]{0,40}:|^Exit code:? \d+$|^Process (?:exited|running)\b|^<[\w/-]+>$|^<cwd>|^npm (?:error|ERR!) A complete log|^npm notice`)
+	wrapper = regexp.MustCompile(`^(?:Chunk ID|Wall time|Process (?:exited|running)|Original token count|Output|Total output lines|Command|Stdout|Stderr)\b[^:]{0,40}:|^Exit code:? \d+$|^Process (?:exited|running)\b|^<[\w/-]+>$|^<cwd>|^npm (?:error|ERR!) A complete log|^npm notice|^(?:Error|Signal|Background PIDs): \(none\)$|^(?:Directory|Exit Code|Process Group PGID): \S+$`)
 	// labelled is what a harness puts in front of the first line of an output.
 	labelled = regexp.MustCompile(`^(?:Output|Stdout|Stderr): `)
 	// escapes are terminal controls and markup that tools wrap around their output.
@@ -242,6 +244,7 @@ type told struct {
 func problem(text, decisive string) string {
 	var lines []told
 	failing, named := -1, false
+	numbers := strings.Contains(text, "Failures:\n") || strings.Contains(text, " failing\n")
 	for raw := range strings.SplitSeq(text[:min(len(text), maxScan)], "\n") {
 		line := said(raw)
 		if named && strings.HasPrefix(raw, "> ") {
@@ -251,7 +254,7 @@ func problem(text, decisive string) string {
 		if line == "" {
 			continue
 		}
-		if failing < 0 && failingTest.MatchString(line) {
+		if failing < 0 && (failingTest.MatchString(line) || numbers && numberedTest.MatchString(line)) {
 			failing = len(lines)
 		}
 		class := 3
@@ -291,12 +294,16 @@ func problem(text, decisive string) string {
 	return strings.ToValidUTF8(lex.Clip(strings.Join(best, "; "), maxError), "")
 }
 
+// leaders lead from a name to its result.
+var leaders = regexp.MustCompile(`\.{6,}`)
+
 // said returns what a line of an output says, or nothing if it says nothing of its own.
 func said(raw string) string {
 	line := taskPrefix.ReplaceAllString(oneLine(labelled.ReplaceAllString(raw[:min(len(raw), 2000)], "")), "")
 	if verdict.EchoesCommand(line) {
 		return ""
 	}
+	line = leaders.ReplaceAllString(line, "…")
 	if !strings.ContainsFunc(line, unicode.IsLetter) || summing.MatchString(line) || wrapper.MatchString(line) {
 		return ""
 	}
@@ -346,7 +353,7 @@ var runners = regexp.MustCompile(`^(?:go|cargo|npm|pnpm|yarn|bunx?|npx|deno|pyth
 func kindOf(steps []shell.Step) string {
 	var found []string
 	for _, s := range steps {
-		name, operands := s.Program()
+		name, operands := within(s.Program())
 		if !runners.MatchString(name) {
 			continue
 		}
@@ -371,6 +378,22 @@ func kindOf(steps []shell.Step) string {
 	}
 	slices.Sort(found)
 	return strings.Join(slices.Compact(found), "+")
+}
+
+// around are programs that run another one elsewhere: in a container, on a host, in an environment.
+var around = setOf("docker docker-compose podman kubectl ssh nix nix-shell direnv devbox dotenv doppler conda coverage")
+
+// within returns the program that runs in a container or the like, if the operands name one that is known, or else the one around it.
+func within(name string, operands []string) (string, []string) {
+	if !around[name] {
+		return name, operands
+	}
+	for i, w := range operands[:min(len(operands), 12)] {
+		if i > 0 && runners.MatchString(w) && !strings.HasPrefix(w, "-") && !(w == "run" || w == "test" || w == "task") {
+			return w, operands[i+1:]
+		}
+	}
+	return name, operands
 }
 
 // formats reports whether a program rewrites files as they should look: that it did says nothing of what a linter finds.
@@ -497,11 +520,13 @@ var (
 // ofGit is what git itself reports of an operation that stopped.
 var ofGit = regexp.MustCompile(`(?i)local changes (?:to the following files )?would be overwritten|could not apply|CONFLICT \(|[Nn]ot possible to fast-forward|cannot (?:rebase|pull|merge)|fix conflicts|merge failed|unmerged|not fully merged|no stash entries`)
 
-// git records the commits and branches that a result reports.
-func (c *collector) git(at uint64, line, text string) {
-	c.quietCommit(at, line, text)
-	for _, m := range branched.FindAllStringSubmatch(line, 4) {
-		c.note(&c.branches, m[1], 0, at)
+// git records the commits and branches that a result reports; of a line that failed, those before what did.
+func (c *collector) git(at uint64, line, text string, failed bool) {
+	if !failed {
+		c.quietCommit(at, line, text)
+		for _, m := range branched.FindAllStringSubmatch(line, 4) {
+			c.note(&c.branches, m[1], 0, at)
+		}
 	}
 	if line != "" && !strings.Contains(line, "git") && !strings.Contains(line, "gh ") && !strings.Contains(line, "glab ") || len(text) > maxScan {
 		return
@@ -569,7 +594,7 @@ func (c *collector) quietCommit(at uint64, line, text string) {
 
 var (
 	started = regexp.MustCompile(`(?i)\b(?:running in (?:the )?background|(?:process|command|shell) (?:is )?running)\b[^\n]{0,20}?\b(?:id|session)[:= ]+(?:id[:= ]+)?([\w-]+)`)
-	ended   = regexp.MustCompile(`(?i)\b(?:exited|completed|killed|terminated|stopped|finished|not found|no longer|exit code|no shell)\b`)
+	ended   = regexp.MustCompile(`(?i)\b(?:exited|completed|killed|terminated|stopped|finished|not found|no longer|exit code|no shell)\b|\bstatus\b\W{1,3}(?:failed|error)\b`)
 	// killing is the name of a tool that ends a process, and killed how its end by one is reported: it says nothing of what
 	// the process would have come to.
 	killing = regexp.MustCompile(`(?i)kill|stop|terminate|cancel`)

@@ -89,8 +89,8 @@ func looks(steps []shell.Step) bool {
 // shell records what a command line does with files, as far as its words show.
 func (c *collector) shell(at uint64, line string, steps []shell.Step, end outcome) {
 	line = head(line, maxScan)
-	end.refused = end.refused || end.failed() // whatever it would have written, it was no edit in vain
 	c.patches(at, arguments{raw: line}, end)
+	end.refused = end.refused || end.failed() // whatever it would have written, it was no edit in vain
 	made := madeBy(steps)
 	for i, step := range steps {
 		words := step.Words

@@ -28,7 +28,7 @@ func (v *view) state(room int) []string {
 		lines = []string{"- uncommitted work was discarded by " + lost}
 	}
 	for _, kind := range kinds {
-		if r, unclear := v.latest(kind.name); r.Line != "" {
+		if r, unclear := v.latest(kind.name); r.Line != "" && (r.Failed != r.Ended || v.passedSince(r) == 0) { // what mended it is told
 			line := "- " + shortened(r.Line, 90) + " → " + r.End
 			switch {
 			case unclear:
@@ -183,7 +183,11 @@ func (v *view) hashed(n Note) string {
 	if strings.HasPrefix(n.Text, "“") {
 		return n.Text // without one
 	}
+	on := v.branchAt(n.Last)
 	for _, e := range v.eventsOf(rewrote, n.Last) {
+		if now := v.branchAt(e.Last); on != "" && now != "" && now != on {
+			continue // of another branch
+		}
 		last := !slices.ContainsFunc(v.l.Commits, func(m Note) bool { return n.Last < m.Last && m.Last < e.Last })
 		if verb := strings.Fields(e.Text)[1]; last || verb == "rebase" || verb == "pull" {
 			_, subject, _ := strings.Cut(n.Text, " ")
@@ -191,6 +195,19 @@ func (v *view) hashed(n Note) string {
 		}
 	}
 	return n.Text
+}
+
+// branchAt returns the branch that was the newest one known at a message.
+func (v *view) branchAt(at uint64) (name string) {
+	seen := uint64(0)
+	for _, b := range v.l.Branches {
+		for _, n := range []uint64{b.First, b.Last} {
+			if n <= at && n >= seen {
+				name, seen = b.Text, n
+			}
+		}
+	}
+	return name
 }
 
 // lost names the commands that threw away changes which were not made again since.

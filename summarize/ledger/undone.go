@@ -24,7 +24,7 @@ const (
 var (
 	// corrects begins a sentence that takes back what was said, and mistaken says so wherever it stands.
 	corrects = regexp.MustCompile(`(?i)^(?:(?:oh|hm+|no|ah|wait|sorry)\W+)*(?:actually|wait|correction|on second thought)\b\W*`)
-	mistaken = regexp.MustCompile(`(?i)\b(?:(?:i|that|this|it|my \w+|the (?:earlier|previous|first) \w+) (?:was|were) (?:wrong|mistaken|incorrect|misleading|premature)|(?:is|was)(?:n['’]t| not) (?:actually |really )?(?:the (?:real |actual |root )?(?:issue|problem|cause|bug|reason|culprit))|more fundamental|not simply|not .{1,40} after all|i (?:misread|misunderstood|overlooked|got (?:it|that|this) wrong)|(?:do|does)(?:n['’]t| not) hold|contrary to what i)\b`)
+	mistaken = regexp.MustCompile(`(?i)\b(?:(?:i|that|this|it|my \w+|the (?:earlier|previous|first) \w+) (?:was|were) (?:wrong|mistaken|incorrect|misleading|premature)|(?:is|was)(?:n['’]t| not) (?:actually |really )?(?:the (?:real |actual |root )?(?:issue|problem|cause|bug|reason|culprit))|(?:must|has to|have to) be (?:\w+ ){0,3}something else|^(?:no, |so )?that['’]s not it\b|more fundamental|not simply|not .{1,40} after all|i (?:misread|misunderstood|overlooked|got (?:it|that|this) wrong)|(?:do|does)(?:n['’]t| not) hold|contrary to what i)\b`)
 	// yields begins a message in which the assistant grants that it was not right, or looks closer at what it said.
 	yields = regexp.MustCompile(`(?i)^\W*(?:(?:yes|no|ah|oh|hm+|sorry|exactly)\W+)*(?:you['’]re (?:absolutely |totally |completely )?(?:right|correct)|good (?:catch|question|point)|great (?:catch|question|point)|fair point|i was (?:wrong|mistaken|(?:being )?imprecise)|my mistake|i (?:misread|misunderstood))`)
 	// turnsOut is in a statement of what was seen in the end.

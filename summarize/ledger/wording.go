@@ -42,7 +42,7 @@ var (
 	ofScreen = regexp.MustCompile(`(?i)\b(?:accessibility tree|(?:the|this|current) (?:page|screen|form|tab|dialog|menu|window)|button|checkbox|combobox|textbox|text box|dropdown|radio|field|(?:is|are|been) (?:already |now |also |correctly )*(?:set to|selected|checked|filled))\b|\b(?:link|label|option|tab|element)s? (?:has|is|for|labell?ed|with|["'])|\b(?:I|we) have already\b`)
 
 	// vague says that something was found, and not what.
-	vague = regexp.MustCompile(`(?i)\b(?:is|was) (?:now )?(?:clear|obvious|simple|here|fixed|resolved|more fundamental)\b[^:]*$`)
+	vague = regexp.MustCompile(`(?i)\b(?:is|was) (?:now )?(?:clear|obvious|simple|here|fixed|resolved|more fundamental)\b[^:]*$|\bsomething else\W*$`)
 	// waiting is what is no decision, whatever it sounds like.
 	waiting = regexp.MustCompile(`(?i)\b(?:wait|waiting|polling|interval|status again|hands-off)\b`)
 	// progressing tells how far something is that goes on.
