@@ -41,6 +41,9 @@ func setOf(words string) map[string]bool {
 	return set
 }
 
+// reader reads a command line: scopeOf, or a view's that reads each line once, since every failed run is held against all others.
+type reader func(line string) scope
+
 // scopeOf reads a command line.
 func scopeOf(line string) scope {
 	s := scope{programs: map[string]string{}, paths: targets(line)}
@@ -164,14 +167,14 @@ var compiling = setOf("go cargo dotnet swift mvn mvnw gradle gradlew")
 
 // repeats reports whether a run does something of what another one does: it is of one of its kinds, or the same command, in the same
 // place and on some of the same files and tests, or on all.
-func (r Run) repeats(b Run) bool {
+func (r Run) repeats(b Run, read reader) bool {
 	if b.other() {
 		return r.sameCommand(b)
 	}
 	if !slices.ContainsFunc(strings.Split(b.Kind, "+"), func(kind string) bool { return strings.Contains(r.Kind, kind) }) || !sameDir(r.Dir, b.Dir) {
 		return false
 	}
-	on, of := scopeOf(r.Line), scopeOf(b.Line)
+	on, of := read(r.Line), read(b.Line)
 	apart := func(a, b []string) bool {
 		return len(a) > 0 && len(b) > 0 && !slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
 	}
@@ -195,11 +198,11 @@ func otherScripts(a, b scope) bool {
 
 // covers reports whether a run does all of what another one does: it has each of its kinds by the same program, in the same place, and
 // is on each of its files and tests, or on all.
-func (r Run) covers(b Run) bool {
+func (r Run) covers(b Run, read reader) bool {
 	if b.other() {
 		return r.sameCommand(b)
 	}
-	on, of := scopeOf(r.Line), scopeOf(b.Line)
+	on, of := read(r.Line), read(b.Line)
 	if !sameDir(r.Dir, b.Dir) && (of.scripts || r.Dir == "" || !strings.HasPrefix(b.Dir, r.Dir+"/")) {
 		return false
 	}
@@ -285,7 +288,11 @@ func commandOf(line string) (command string) {
 // targets returns the files and directories that a line names, without "./" and "/..."; none if one of them is all there is. A test of
 // a file stands behind it and "::".
 func targets(line string) (paths []string) {
-	for _, p := range strings.Fields(line) {
+	words := strings.Fields(line)
+	for i, p := range words {
+		if i > 0 && words[i-1] == "cd" {
+			continue
+		}
 		if m := placeInFile.FindStringSubmatch(p); m != nil {
 			p = m[1] + "::" + m[2]
 		}

@@ -114,7 +114,7 @@ const leastError = 64
 func (v *view) failedSince(r Run) bool {
 	return slices.ContainsFunc(v.l.Runs, func(b Run) bool {
 		later := b.Failed > r.Failed || b.Failed == r.Failed && b.Line > r.Line // calls at once have one ordinal
-		return later && b.Error != "" && b.repeats(r)
+		return later && b.Error != "" && b.repeats(r, v.read)
 	})
 }
 
@@ -122,7 +122,7 @@ func (v *view) failedSince(r Run) bool {
 func (v *view) cleanSince(failed Run) bool {
 	newest := Run{}
 	for _, r := range v.l.Runs {
-		if r.Last > max(failed.Failed, newest.Last) && r.covers(failed) {
+		if r.Last > max(failed.Failed, newest.Last) && r.covers(failed, v.read) {
 			newest = r
 		}
 	}
@@ -138,7 +138,7 @@ func (v *view) passedSince(failed Run) uint64 {
 		if at <= failed.Failed && r.End == ends[verdict.Success] {
 			at = r.Ended
 		}
-		if at > failed.Failed && (first == 0 || at < first) && r.covers(failed) {
+		if at > failed.Failed && (first == 0 || at < first) && r.covers(failed, v.read) {
 			first = at
 		}
 	}

@@ -197,7 +197,7 @@ func TestCovers(t *testing.T) {
 		{"git rebase origin/main", "GIT_EDITOR=true git rebase --continue", true},
 	} {
 		run := func(line string) Run { return Run{Line: line, Kind: kindOf(shell.Steps(line))} }
-		if got := run(tt.passed).covers(run(tt.failed)); got != tt.want {
+		if got := run(tt.passed).covers(run(tt.failed), scopeOf); got != tt.want {
 			t.Errorf("%s covers %s: %v", tt.passed, tt.failed, got)
 		}
 	}

@@ -19,12 +19,13 @@ type view struct {
 	requests []Note // the other ones, oldest first
 	undoing  []Note // requests of either that take something back: nearly every statement is held against them
 	files    []File
+	lines    map[string]scope
 	spare    int // what the sections leave, for what is worth telling only then
 }
 
 func newView(l Ledger) *view {
 	l.Requests, l.Runs = meant(l.Requests), apart(l.Runs)
-	v := &view{l: l, files: together(l.Files)}
+	v := &view{l: l, files: together(l.Files), lines: map[string]scope{}}
 	if len(l.Requests) == 0 {
 		return v
 	}
@@ -41,6 +42,16 @@ func newView(l Ledger) *view {
 		}
 	}
 	return v
+}
+
+// read is a reader that reads each line once.
+func (v *view) read(line string) scope {
+	s, known := v.lines[line]
+	if !known {
+		s = scopeOf(line)
+		v.lines[line] = s
+	}
+	return s
 }
 
 // meant are the requests that the one behind them does not take back.

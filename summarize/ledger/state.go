@@ -18,7 +18,7 @@ func (v *view) latest(kind string) (known Run, unclear bool) {
 			known = r
 		}
 	}
-	return known, known.Line != "" && slices.ContainsFunc(v.l.Runs, func(r Run) bool { return r.Last > known.Ended && r.repeats(known) })
+	return known, known.Line != "" && slices.ContainsFunc(v.l.Runs, func(r Run) bool { return r.Last > known.Ended && r.repeats(known, v.read) })
 }
 
 // state tells the last verdicts, where the work is recorded, what still runs, and the assistant's own list.
