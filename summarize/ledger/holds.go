@@ -152,7 +152,7 @@ var (
 	// ofReview is in one about what others keep.
 	ofReview = regexp.MustCompile(`(?i)\bPRs?\b|\b(?:pull|merge) requests?\b|#\d`)
 	// ofRuns is in a statement about a run that failed.
-	ofRuns = regexp.MustCompile(`(?i)\b(?:tests?|suites?|lint\w*|builds?|typecheck|compil\w+|CI)\b.*\bfail`)
+	ofRuns = regexp.MustCompile(`(?i)\b(?:tests?|suites?|lint\w*|builds?|typecheck|compil\w+|CI)\b.*\bfail|\bfail(?:s|ed|ing|ures?)?\b.{0,40}\b(?:tests?|suites?|lint\w*|builds?|typecheck|CI)\b`)
 )
 
 // superseded reports whether a later command of git, or a later run, tells the state of what a statement speaks of.
