@@ -13,6 +13,8 @@ var (
 	found = regexp.MustCompile(`(?i)\b(?:(?:problem|issue|bug|cause|culprit|reason|fix|catch|gap) (?:is|was)|workaround|won['’]t|(?:doesn['’]t|does not|didn['’]t|did not|can['’]t|cannot) (?:work|help|be)|not possible|impossible|non-(?:goal|issue))\b`)
 	// reasoned is weaker: a reason or a choice.
 	reasoned = regexp.MustCompile(`(?i)\b(?:because|instead|rather than|to avoid)\b`)
+	// deadEnd is in a statement of a way that leads nowhere, though it begins like a step.
+	deadEnd = regexp.MustCompile(`(?i)^using\b.*\b(?:(?:does|did|is|was|ca|wo)n['’]t|does not|did not|cannot|fails?|failed|breaks?|broke)\b`)
 	// preferring is the wording of a step that is a choice against another one.
 	preferring = regexp.MustCompile(`(?i)\b(?:I|we)(?:['’]ll| will| need to| should| must) (?:use|reuse|build on|call|store|put|write|make|keep|return|rely on|avoid)\b.*(?:\bto avoid\b|\brather than\b|\binstead of\b|\(not |, not )`)
 	// mending begins a sentence in which the assistant goes on to change something, altering one in which it changes a state that it
@@ -33,7 +35,7 @@ var (
 	// dangling begins what is half a sentence without the step that follows.
 	dangling = regexp.MustCompile(`(?i)^(?:since|as|because|to|given|before|after|if|when|although|while|based on|from|for|in order to|now that)\b`)
 	// stepping is the wording of a step wherever it stands, and of what comes next.
-	stepping = regexp.MustCompile(`(?i)\b(?:I|we)(?:['’]ll| will| can| should| could| need to|['’]m going to| am going to)(?: now| first| then| also| next| just)* (?:now|first|try|attempt|start|begin|proceed|look|check|run|search|open|click|navigate|verify|ensure|see|inspect|read|explore|collect|examine|investigate|examine)\b|\b(?:next|first|best|logical) (?:\w+ )?(?:step|action|thing)s? (?:is|would be|are)\b|\bit would be (?:prudent|best|wise|good|helpful|better)\b|\bI (?:can['’]t|cannot|don['’]t) (?:see|find|tell|know)\b|^the goal (?:is|of)\b|\bwant to avoid\b`)
+	stepping = regexp.MustCompile(`(?i)\b(?:I|we)(?:['’]ll| will| can| should| could| need to|['’]m going to| am going to)(?: now| first| then| also| next| just)* (?:now|first|try|attempt|start|begin|proceed|look|check|run|search|open|click|navigate|verify|ensure|see|inspect|read|explore|collect|examine|investigate|examine)\b|\b(?:next|first|best|logical) (?:\w+ )?(?:step|action|thing)s? (?:is|would be|are)\b|\bit would be (?:prudent|best|wise|good|helpful|better)\b|\bI (?:can['’]t|cannot|don['’]t) (?:see|find|tell|know)\b|^the goal (?:is|of)\b|\b(?:use|using|try|call) the \S+ tool\b|\bwant to avoid\b`)
 	// proposing begins an item that is one of several, a thing to do or a recommendation.
 	proposing = regexp.MustCompile(`(?i)^(?:\[[ x]\] |(?:option|alternative|approach) ?\w{0,2}: |(?:use|set|select|fill|click|verify|check|enforce|gate|add|fix|consider|ensure|update|remove|replace|run|create|implement|write)\b.*)`)
 	// ofNow is in a statement about a moment.
@@ -44,9 +46,9 @@ var (
 	// vague says that something was found, and not what.
 	vague = regexp.MustCompile(`(?i)\b(?:is|was) (?:now )?(?:clear|obvious|simple|here|fixed|resolved|more fundamental)\b[^:]*$|\bsomething else\W*$`)
 	// waiting is what is no decision, whatever it sounds like.
-	waiting = regexp.MustCompile(`(?i)\b(?:wait|waiting|polling|interval|status again|hands-off)\b`)
+	waiting = regexp.MustCompile(`(?i)\b(?:wait|waiting|polling|interval|status again|hands-off)\b|\b(?:leav\w+|keep\w*) (?:the|it|this|that)\b.{0,40}\b(?:running|open|for (?:now|later))\b|\blater\.?$`)
 	// progressing tells how far something is that goes on.
-	progressing = regexp.MustCompile(`(?i)\b(?:minutes in|(?:latest|partial) tail|letting (?:it|them|the agents?)|interrupting|taking (?:a few|several|some) (?:more )?minutes|(?:remaining|open) question is)\b|\b(?:is|are|it['’]s) (?:now|currently|actively|still) \w+ing\b|\bcommits? (?:behind|ahead)\b|\bthe (?:earlier|previous|first|last) (?:patch|edit|attempt|command|replace\w*|try)\b|\b(?:diagnostics?|warnings?) (?:is|are) expected\b`)
+	progressing = regexp.MustCompile(`(?i)\b(?:minutes in|(?:latest|partial) tail|letting (?:it|them|the agents?)|interrupting|taking (?:a few|several|some) (?:more )?minutes|(?:remaining|open) question is)\b|\b(?:is|are|it['’]s) (?:now|currently|actively|still) \w+ing\b|\bcommits? (?:behind|ahead)\b|\bthe (?:earlier|previous|first|last) (?:patch|edit|attempt|command|replace\w*|try)\b|\b(?:diagnostics?|warnings?) (?:is|are) expected\b|\bat the moment\b|\bright now\b|\bis running (?:now|in the background|again)\b`)
 	// guessing is in a statement that may turn out to be wrong, or in a proposal.
 	guessing = regexp.MustCompile(`(?i)\b(?:likely|probably|perhaps|maybe|might|may|could|would (?:be|need|have)|presumably|suspect|suggests?|I (?:think|believe|guess|assume)|seems?|appears?|looks like|should be possible)\b`)
 	// reporting is the wording of a result that the state tells better or that is soon out of date, or of a greeting.
@@ -82,13 +84,13 @@ var (
 // rankOf returns how much a sentence decides, none if it is no statement that may hold, and the sentence without a step that it
 // announces. Of an item that hangs on the line above its list only a decision counts.
 func rankOf(s string, as place) (stated string, rank int) {
-	plain := !announcing.MatchString(s) && !leaning.MatchString(s)
+	plain := (!announcing.MatchString(s) || deadEnd.MatchString(s)) && !leaning.MatchString(s)
 	rank = none
 	switch {
 	case progressing.MatchString(s):
 	case decided.MatchString(s) && !waiting.MatchString(s):
 		rank = 3
-	case preferring.MatchString(s) && !waiting.MatchString(s) && !guessing.MatchString(s):
+	case preferring.MatchString(s) && !waiting.MatchString(s) && !guessing.MatchString(s) && !strings.Contains(s, " tool"):
 		return s, 1
 	case plain && found.MatchString(s) && !vague.MatchString(s):
 		rank = 2
