@@ -212,6 +212,7 @@ func TestKinds(t *testing.T) {
 		"go test ./... 2>&1 | tail -3": "test", "CI=1 npx vitest run": "test", "npm run build": "build", "timeout 60 make -j4": "build",
 		"cd /w && cargo clippy": "lint", "./run_tests.sh": "test", "git add test.go && git commit -m test": "", "cat build.log": "look",
 		"ls tests; uv run mypy src": "lint", "python3 -m pytest -q": "test", "grep -rn 'go test' .": "look", "git log | head": "look",
+		`bun -e "const test = await import('./lint.js')"`: "", "go build ./quay/e2e_test/...": "build", "mise run fmt": "", "docker compose exec app pytest -q": "test",
 	} {
 		if got := kindOf(shell.Steps(line)); got != want {
 			t.Errorf("%s: %q, want %q", line, got, want)

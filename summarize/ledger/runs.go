@@ -61,12 +61,15 @@ func outcomeOf(m Message, kind verdict.Kind, line string) (o outcome) {
 		return o
 	}
 	text := escapes.ReplaceAllString(m.Content.Text(), "")
-	if o.refused = refusedIn(text); o.refused || kind == verdict.Run && stopped(text) {
+	if o.refused = refusedIn(text); o.refused || kind == verdict.Run && (stopped(text) || started.MatchString(text[:min(len(text), 600)])) {
 		return o
 	}
 	found := verdict.Of(verdict.Call{Kind: kind, Command: line, IsError: m.IsError, ExitCode: m.ExitCode, Text: text})
-	if found.Verdict == verdict.Partial && lex.CutStamp(found.Line) != found.Line {
-		return o // a line of a log beside an end that was good: tests of failures print such
+	if found.Verdict == verdict.Partial && lex.CutStamp(found.Line) != found.Line { // a line of a log beside an end that was good: tests of failures print such
+		if m.IsError == nil || !endsWell.MatchString(text) {
+			return o
+		}
+		found = verdict.Outcome{Verdict: verdict.Success}
 	}
 	if kind == verdict.Run {
 		found = looked(found, line, text)
@@ -81,6 +84,9 @@ func outcomeOf(m Message, kind verdict.Kind, line string) (o outcome) {
 	o.clean = o.end == "" && strings.TrimSpace(text) != "" && !complaint.MatchString(head(text, maxScan))
 	return o
 }
+
+// endsWell is the last line of tests that passed.
+var endsWell = regexp.MustCompile(`(?:^|\n)(?:ok\s+\S+\s+[\d.]+s|PASS|test result: ok\b[^\n]*|=* ?\d+ passed in [^\n]*)\s*$`)
 
 // madeNew is how editors say that a file did not exist before.
 var madeNew = regexp.MustCompile(`(?i)\bfile created\b|\bcreated (?:successfully|new file|and wrote|a new file)|\bnew file\b`)
@@ -187,7 +193,7 @@ func searchOf(line string) (s search, ok bool) {
 func looked(found verdict.Outcome, line, text string) verdict.Outcome {
 	s, sought := searchOf(line)
 	if !sought {
-		if found.Verdict == verdict.Unknown && quiet.MatchString(changeDir.ReplaceAllString(line, "")) && len(outputOf(text, nil)) == 0 {
+		if found.Verdict == verdict.Unknown && saidNothing(line, text) {
 			found.Verdict = verdict.Success
 		}
 		return found
@@ -215,6 +221,21 @@ func looked(found verdict.Outcome, line, text string) verdict.Outcome {
 	}
 	return found
 }
+
+// saidNothing reports whether a line runs a program that prints nothing if it finds nothing wrong, by itself or by a script that is
+// named in the output, and nothing else was printed.
+func saidNothing(line, text string) bool {
+	lines := outputOf(text, nil)
+	if len(lines) == 0 {
+		return quiet.MatchString(changeDir.ReplaceAllString(line, ""))
+	}
+	last := lines[len(lines)-1]
+	echoes := func(l string) bool { return verdict.EchoesCommand(l) || l == last && strings.HasPrefix(l, "> ") }
+	return !slices.ContainsFunc(lines, func(l string) bool { return !echoes(l) }) && quietEcho.MatchString(last)
+}
+
+// quietEcho is such a program as a runner of scripts prints it.
+var quietEcho = regexp.MustCompile(`^(?:> |\$ )(?:tsc|tsgo|go (?:build|vet)|javac|rustc|eslint|pyflakes|flake8|shellcheck)\b[^|;&]*$`)
 
 // outputOf returns the lines of an output, without a harness's and those that the command line echoes.
 func outputOf(text string, echoes []string) (lines []string) {
@@ -270,7 +291,11 @@ func problem(text, decisive string) string {
 	}
 	var best []string
 	add := func(line string) {
-		if line != "" && len(best) < 2 && !slices.Contains(best, line) {
+		same := func(b string) bool { // a line, and what is left of it where it was cut
+			b = strings.TrimSuffix(b, "…")
+			return strings.HasPrefix(line, b) || strings.HasPrefix(b, line)
+		}
+		if line != "" && len(best) < 2 && !slices.ContainsFunc(best, same) {
 			best = append(best, lex.Clip(line, maxLine))
 		}
 	}
@@ -366,9 +391,17 @@ func kindOf(steps []shell.Step) string {
 		if formats(name, operands) {
 			continue
 		}
-		for _, k := range kinds {
-			if k.words.MatchString(head) && (k.name == "lint" || !linter.MatchString(name)) {
-				found = append(found, k.name)
+		own := name
+		if strings.HasPrefix(name, "make") || strings.HasPrefix(name, "cmake") || strings.HasPrefix(name, "gradle") || strings.HasPrefix(name, "mvn") {
+			own = "" // what they build says more
+		}
+		verb := shell.Verb(operands)
+		if pathLike(verb) || len(verb) >= 60 || strings.ContainsAny(verb, " \n(") {
+			verb = "" // a path or the text of a program may name anything
+		}
+		for _, words := range []string{own, verb, head} {
+			if kind := wordsOf(words, name); kind != "" {
+				found = append(found, kind)
 				break
 			}
 		}
@@ -394,6 +427,16 @@ func within(name string, operands []string) (string, []string) {
 		}
 	}
 	return name, operands
+}
+
+// wordsOf returns the kind that words of a command tell, of a program that may be a linter.
+func wordsOf(words, name string) string {
+	for _, k := range kinds {
+		if k.words.MatchString(words) && (k.name == "lint" || !linter.MatchString(name)) {
+			return k.name
+		}
+	}
+	return ""
 }
 
 // formats reports whether a program rewrites files as they should look: that it did says nothing of what a linter finds.
@@ -593,7 +636,7 @@ func (c *collector) quietCommit(at uint64, line, text string) {
 }
 
 var (
-	started = regexp.MustCompile(`(?i)\b(?:running in (?:the )?background|(?:process|command|shell) (?:is )?running)\b[^\n]{0,20}?\b(?:id|session)[:= ]+(?:id[:= ]+)?([\w-]+)`)
+	started = regexp.MustCompile(`(?i)\b(?:running in (?:the )?background|moved to (?:the )?background|(?:process|command|shell) (?:is )?running)\b[^\n]{0,20}?\s{0,3}[^\n]{0,20}?\b(?:id|session)[:= ]+(?:id[:= ]+)?([\w-]+)`)
 	ended   = regexp.MustCompile(`(?i)\b(?:exited|completed|killed|terminated|stopped|finished|not found|no longer|exit code|no shell)\b|\bstatus\b\W{1,3}(?:failed|error)\b`)
 	// killing is the name of a tool that ends a process, and killed how its end by one is reported: it says nothing of what
 	// the process would have come to.
@@ -607,7 +650,7 @@ var processNames = []string{"bash_id", "shell_id", "task_id", "session_id", "pro
 // background records a process that a command left running, and that it ended.
 func (c *collector) background(m Message, args arguments, tool, text string) {
 	head := text[:min(len(text), 600)]
-	if strings.Contains(head, "unning") {
+	if strings.Contains(head, "unning") || strings.Contains(head, "background") {
 		if found, line := started.FindStringSubmatch(head), args.commandLine(tool); found != nil {
 			if line != "" {
 				c.processes[found[1]] = line

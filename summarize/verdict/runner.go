@@ -399,6 +399,7 @@ var stillRuns = phrases(`
 ~Process running with session ID
 ~Command running in background
 ~Command is still running
+~and has been moved to background
 <status>running</status>
 ~was cancelled by user before it could complete
 ~was cancelled before it could complete
