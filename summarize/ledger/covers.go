@@ -144,6 +144,16 @@ var managesPackages = setOf("npm pnpm yarn bun")
 // runsAnother are programs that run the one that they are given.
 var runsAnother = setOf("npx bunx uv poetry hatch bundle pipenv pdm")
 
+// shares reports whether two lines run the same program or script.
+func (s scope) shares(b scope) bool {
+	for program := range s.programs {
+		if _, same := b.programs[program]; same {
+			return true
+		}
+	}
+	return false
+}
+
 // has reports whether all of a program's work is done by the programs of a scope: by itself, or, of a compiler, by the tests of what it
 // compiles.
 func (s scope) has(program, kind string) bool {

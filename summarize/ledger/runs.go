@@ -47,6 +47,7 @@ var (
 	numberedTest = regexp.MustCompile(`^\d+\) \w+ \S`)
 	// taskPrefix is what task runners put before each line of a task.
 	taskPrefix = regexp.MustCompile(`^\[[a-z][\w:.-]*\] `)
+	taskLines  = regexp.MustCompile(`(?m)` + taskPrefix.String())
 	// wrapper is a line that a harness puts before an output.
 	wrapper = regexp.MustCompile(`^(?:Chunk ID|Wall time|Process (?:exited|running)|Original token count|Output|Total output lines|Command|Stdout|Stderr)\b[^:]{0,40}:|^Exit code:? \d+$|^Process (?:exited|running)\b|^<[\w/-]+>$|^<cwd>|^npm (?:error|ERR!) A complete log|^npm notice|^(?:Error|Signal|Background PIDs): \(none\)$|^(?:Directory|Exit Code|Process Group PGID): \S+$`)
 	// labelled is what a harness puts in front of the first line of an output.
@@ -64,7 +65,12 @@ func outcomeOf(m Message, kind verdict.Kind, line string) (o outcome) {
 	if o.refused = refusedIn(text); o.refused || kind == verdict.Run && (stopped(text) || started.MatchString(text[:min(len(text), 600)])) {
 		return o
 	}
-	found := verdict.Of(verdict.Call{Kind: kind, Command: line, IsError: m.IsError, ExitCode: m.ExitCode, Text: text})
+	call := verdict.Call{Kind: kind, Command: line, IsError: m.IsError, ExitCode: m.ExitCode, Text: text}
+	found := verdict.Of(call)
+	if kind == verdict.Run && found.Verdict == verdict.Unknown && taskLines.MatchString(text) { // "[lint:go] 0 issues."
+		call.Text = taskLines.ReplaceAllString(text, "")
+		found = verdict.Of(call)
+	}
 	if found.Verdict == verdict.Partial && lex.CutStamp(found.Line) != found.Line { // a line of a log beside an end that was good: tests of failures print such
 		if m.IsError == nil || !endsWell.MatchString(text) {
 			return o

@@ -18,7 +18,9 @@ func (v *view) latest(kind string) (known Run, unclear bool) {
 			known = r
 		}
 	}
-	return known, known.Line != "" && slices.ContainsFunc(v.l.Runs, func(r Run) bool { return r.Last > known.Ended && r.repeats(known, v.read) })
+	return known, known.Line != "" && slices.ContainsFunc(v.l.Runs, func(r Run) bool {
+		return r.Last > known.Ended && r.repeats(known, v.read) && v.read(r.Line).shares(v.read(known.Line))
+	})
 }
 
 // state tells the last verdicts, where the work is recorded, what still runs, and the assistant's own list.
