@@ -179,9 +179,7 @@ func (f *Fold) policy(st *thread.State, ev *events.Event) (p *summarize.Policy, 
 		if ev.Message.Policy != "" {
 			requested = ev.Message.Policy
 		}
-		if st.Header.Ordinals == 0 {
-			agent = ev.Message.AgentID
-		}
+		agent = st.Header.AgentWith(ev.Message)
 	}
 	return summarize.Resolve(f.config.Policies, requested, agent, st.Header.Thread)
 }

@@ -164,6 +164,37 @@ func TestForkOfNothing(t *testing.T) {
 	}
 }
 
+// A fork that begins with nothing is still its thread's first event: policies match its agent, and the first message's only where it names none.
+func TestForkOfNothingHasItsAgentsPolicy(t *testing.T) {
+	c := settings(t)
+	own := c.Policies[0]
+	own.Name, own.Match.AgentID, own.ToolOutput.OverChars, own.ToolOutput.OverTokens = "forks", "fork*", 0, 0
+	c.Policies = append([]summarize.Policy{own}, c.Policies...)
+	s := stage(t, c)
+	defer s.finish()
+	conn := s.schedule.broker.Conn()
+	for name, of := range map[string]struct {
+		fork, message, agent string
+		summaries            int // of its output: the policy of forks makes none
+	}{
+		"a": {`"forker"`, `"other"`, "forker", 0},
+		"b": {`"forker"`, `null`, "forker", 0},
+		"c": {`null`, `"forker"`, "forker", 0},
+		"d": {`"other"`, `"forker"`, "other", 1},
+	} {
+		put(t, conn, "thread.forked."+name, fmt.Sprintf(`{"parent_thread_id":"nowhere","agent_id":%s}`, of.fork))
+		put(t, conn, "tool.result."+name, fmt.Sprintf(`{"message_id":"m","agent_id":%s,"tool_name":"bash","content":%q}`, of.message, strings.Repeat("the fleet has left\n", 200)))
+		put(t, conn, "thread.message."+name, `{"message_id":"n","role":"assistant","content":"Read."}`)
+		s.settled()
+		if h := s.header(name); h.FirstAgentID != of.agent {
+			t.Errorf("%s: the agent is %q, want %q", name, h.FirstAgentID, of.agent)
+		}
+		if reply, _ := s.whole(name); len(reply.SummaryIDs) != of.summaries {
+			t.Errorf("%s: the prompt has the summaries %q, want %d", name, reply.SummaryIDs, of.summaries)
+		}
+	}
+}
+
 // A fork's records name summaries of its parent. They never stand before the parent's own, or a store that is lost in between would be
 // made again from records that rest on nothing.
 func TestForkBehindItsParentsRecords(t *testing.T) {

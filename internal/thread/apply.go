@@ -82,7 +82,7 @@ func (s *State) newMessage(in Input, m *events.Message, shape, digest [32]byte) 
 // first notes who sent the thread's first message and which thread started it, and which policy was named.
 func (s *State) first(ev *events.Event, m *events.Message) {
 	if s.Header.Ordinals == 0 {
-		s.Header.FirstAgentID = m.AgentID
+		s.Header.FirstAgentID = s.Header.AgentWith(m)
 		if m.ParentThreadID != "" && m.ParentThreadID != ev.Thread {
 			s.Header.Parent, s.Changes.Child = m.ParentThreadID, true
 		}

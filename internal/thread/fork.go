@@ -1,6 +1,10 @@
 package thread
 
-import "cmp"
+import (
+	"cmp"
+
+	"precis/events"
+)
 
 // A fork is a thread that begins with another one's messages, as they stand at its thread.forked. What it inherits are rows of its own
 // from then on: whatever becomes of the parent, the fork keeps them, and the other way round.
@@ -134,6 +138,15 @@ func (h *Header) Lineage() *Lineage {
 
 // Forked reports whether the thread began with another one's messages.
 func (h *Header) Forked() bool { return h.Fork.Seq > 0 }
+
+// AgentWith returns the agent that policies match on at a message, which may be the thread's first. Of a fork that began with nothing, the
+// thread.forked is the first event: its agent stands.
+func (h *Header) AgentWith(m *events.Message) string {
+	if h.Ordinals > 0 {
+		return h.FirstAgentID
+	}
+	return cmp.Or(h.FirstAgentID, m.AgentID)
+}
 
 // Outputs is the number of tool results, inherited ones included.
 func (h *Header) Outputs() uint64 { return h.ToolResults + h.Fork.Outputs }

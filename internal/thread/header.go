@@ -36,7 +36,7 @@ type Header struct {
 	ChainSeq uint64 // the last record of the thread
 	Chain    string // its chain value
 
-	FirstAgentID  string // of the first message accepted; policies match on it
+	FirstAgentID  string // of the first message accepted, or of the thread.forked before it; policies match on it
 	Policy        string // the policy named last by an event
 	Parent        string // the thread that the first message accepted names as its parent
 	LastMessageID string // the newest message
