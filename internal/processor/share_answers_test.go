@@ -120,6 +120,30 @@ func (f *flock) one(subject, body string, into any) (code string) {
 	return code
 }
 
+// A processor that has taken no partition yet doesn't say that there are no threads.
+func TestThreadsOfAProcessorWithoutPartitions(t *testing.T) {
+	f := newFlock(t, 1)
+	a := f.serve()
+	f.shared(a)
+	put(t, f.broker.Conn(), "thread.message.t1", `{"message_id":"m","role":"user","content":"Begin."}`)
+	a.end(t)
+	a = f.serve()
+	defer func() { a.end(t) }()
+	for refused, tries := 0, within(t); ; refused++ {
+		var list api.ThreadsReply
+		switch code := f.one("precis.threads.list", "", &list); {
+		case tries.Err() != nil:
+			t.Fatal("no answer names the thread")
+		case code == "" && len(list.Partitions) == 0:
+			t.Fatalf("after %d refusals: %+v", refused, list)
+		case code != "" && code != "503":
+			t.Fatalf("the request is refused with %s", code)
+		case list.Total == 1:
+			return
+		}
+	}
+}
+
 // A request goes to the processor that has the thread's partition, from any client, and what is in the partitions of others is in its
 // answer.
 func TestClusterAnswers(t *testing.T) {

@@ -30,6 +30,10 @@ func (s *Service) threads(ctx context.Context, r *request) (any, error) {
 	if err := s.caughtUp(); err != nil {
 		return nil, err
 	}
+	has, err := s.answersFor()
+	if err != nil {
+		return nil, err
+	}
 	page, err := s.backend.Threads().List(ctx, q)
 	switch {
 	case errors.Is(err, roster.ErrCursor):
@@ -39,12 +43,7 @@ func (s *Service) threads(ctx context.Context, r *request) (any, error) {
 	case err != nil:
 		return nil, err
 	}
-	reply := api.ThreadsReply{Threads: []api.ThreadRow{}, Next: named(page.Next), Matched: page.Matched, Total: page.Total, Partitions: []int{}}
-	for id := range s.backend.Partitions() {
-		if s.place(id) == Here {
-			reply.Partitions = append(reply.Partitions, id)
-		}
-	}
+	reply := api.ThreadsReply{Threads: []api.ThreadRow{}, Next: named(page.Next), Matched: page.Matched, Total: page.Total, Partitions: has}
 	policies, read := s.backend.Policies(), map[int]bool{}
 	for _, t := range page.Threads {
 		h, err := s.backend.View(t.Partition).Header(t.Name)
@@ -63,6 +62,20 @@ func (s *Service) threads(ctx context.Context, r *request) (any, error) {
 		}
 	}
 	return reply, nil
+}
+
+// answersFor returns the partitions that this processor answers for. One of a cluster that has none, as before it has taken its first ones,
+// can say nothing of threads: an empty page would read as if there were none.
+func (s *Service) answersFor() (list []int, err error) {
+	for id := range s.backend.Partitions() {
+		if s.place(id) == Here {
+			list = append(list, id)
+		}
+	}
+	if len(list) == 0 {
+		return nil, fault(codeUnavailable, "this processor has no partition now; ask another one, or retry soon")
+	}
+	return list, nil
 }
 
 func listOf(req api.ThreadsRequest) (roster.Query, error) {
