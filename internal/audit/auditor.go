@@ -63,6 +63,15 @@ func (a *auditor) find(r *onRecord, check, want, got string) {
 	})
 }
 
+// findOfState notes a finding that rests on what the thread's events before have led to, such as its policy. Retention may explain it.
+func (a *auditor) findOfState(r *onRecord, check, want, got string) {
+	if a.retained.cut(r.thread) {
+		a.tally.doubt(r.scope, removedByRetention)
+		return
+	}
+	a.find(r, check, want, got)
+}
+
 // expect notes a finding if a record has something else than expected.
 func (a *auditor) expect(r *onRecord, check, want, got string) bool {
 	if want != got {

@@ -58,6 +58,8 @@ func mixed(t *testing.T) *world {
 	told, short := w.config.Policies[0], w.config.Policies[0]
 	told.Name, told.History.Enabled, told.History.EveryMessages = "told", true, 4
 	short.Name, short.Staleness.TTL = "short", 100*time.Millisecond
+	// What no event that is left says: the policy that matches the thread has other settings.
+	short.Staleness.Meanwhile, short.ToolOutput.MaxSummaryChars = summarize.MeanwhileRaw, 300
 	w.config.Policies = append(w.config.Policies, told, short)
 	w.run(func(p *processor.Processor) {
 		for i := range 9 {
@@ -67,6 +69,11 @@ func mixed(t *testing.T) *world {
 					t.Fatal(err)
 				}
 			}
+		}
+		w.expired()
+		p.Renew(broker.PartitionOf("ttl", w.config.Partitions), "ttl", nil) // as a request has it
+		if err := errors.Join(p.Tended(within(t)), p.Settled(within(t))); err != nil {
+			t.Fatal(err)
 		}
 		w.expired()
 		w.round(9)

@@ -260,11 +260,17 @@ func (a *auditor) invalidated(r *onRecord, rec *events.Invalidated) bool {
 	if sum.Status != thread.Active {
 		a.find(r, CheckCause, "an active summary", "one that is "+string(sum.Status))
 	}
-	if want, got := a.causeOf(r, sum, rec); a.expect(r, CheckCause, want, got) {
+	switch want, got := a.causeOf(r, sum, rec); {
+	case want == got:
 		a.tally.holds(r.scope, CheckCause)
+	case rec.Reason == events.ReasonPolicyChanged || rec.Reason == events.ReasonModelChanged:
+		a.findOfState(r, CheckCause, want, got)
+	default:
+		a.find(r, CheckCause, want, got)
 	}
-	if want, err := a.lane.fold.MeanwhileOf(r.st, sum, rec); err == nil {
-		a.expect(r, CheckCause, "meanwhile "+want, "meanwhile "+cmp.Or(rec.Meanwhile, events.MeanwhileRaw))
+	got := cmp.Or(rec.Meanwhile, events.MeanwhileRaw)
+	if want, err := a.lane.fold.MeanwhileOf(r.st, sum, rec); err == nil && want != got {
+		a.findOfState(r, CheckCause, "meanwhile "+want, "meanwhile "+got)
 	}
 	return true
 }
@@ -314,6 +320,10 @@ func showSetting(inv *events.Invalidated) string {
 
 // rewound returns what would justify an invalidation by a rewind, and what is there instead.
 func (a *auditor) rewound(r *onRecord, rec *events.Invalidated) (want, got string) {
+	if rec.EventSeq <= a.retained.to() {
+		a.tally.doubt(r.scope, "removed by retention: the event that a record was decided at")
+		return "", ""
+	}
 	raw := deliveryOf(a.current).Raw
 	ev, why := events.Decode(raw, events.Limits{EventBytes: len(raw.Body)})
 	if why != nil || ev.Edit == nil || !ev.Edit.Rewind || ev.Edit.MessageID != orNone(rec.Cause.MessageID) {

@@ -101,13 +101,20 @@ func causes(st *thread.State, rec events.Record) []events.StepCause {
 	return nil
 }
 
-// uncaused notes a record that the cause of its step does not justify.
-func (a *auditor) uncaused(r *onRecord) {
+// uncaused notes a record that the cause of its step can't justify.
+func (a *auditor) uncaused(r *onRecord) { a.find(r, CheckStep, otherCause, saidCause(r)) }
+
+// unfounded notes a record that the cause of its step does not justify, as the thread stands.
+func (a *auditor) unfounded(r *onRecord) { a.findOfState(r, CheckStep, otherCause, saidCause(r)) }
+
+const otherCause = "another cause, or no such record"
+
+func saidCause(r *onRecord) string {
 	reason := reasonOf(r.rec)
 	if reason == "" {
 		reason = fmt.Sprintf("%T", r.rec)
 	}
-	a.find(r, CheckStep, "another cause, or no such record", fmt.Sprintf("%s by %q", reason, r.rec.Common().Step.Cause))
+	return fmt.Sprintf("%s by %q", reason, r.rec.Common().Step.Cause)
 }
 
 // caused checks that a record follows from the cause of its step. What an event decided is kept until the fold makes its own
@@ -139,14 +146,14 @@ func (a *auditor) caused(r *onRecord) {
 	case cause == events.ByResult && a.dueAgain(r, w):
 		a.tally.holds(r.scope, CheckTrigger)
 	case cause == events.ByResult && (!w.started || w.kind == events.KindHistory && w.byEvent()):
-		a.uncaused(r)
+		a.unfounded(r)
 	case cause != events.ByResult && a.renewed(r, w):
 	case w.kind == events.KindHistory && w.started:
 		a.history(r, w, a.current.Time)
 	case w.kind == events.KindHistory:
 		a.history(r, w, r.rec.(*events.Summary).CreatedAt)
 	case w.kind != events.KindCompaction:
-		a.uncaused(r)
+		a.unfounded(r)
 	case w.started:
 		a.pending(r)
 	default:
@@ -213,7 +220,7 @@ func (a *auditor) renewed(r *onRecord, w work) bool {
 // leaf, or recomputed for it, follows from the leaf.
 func (a *auditor) asked(r *onRecord, rec *events.Summary) {
 	if rec.Trigger.Reason == events.TriggerRegenerated {
-		a.uncaused(r)
+		a.unfounded(r)
 		return
 	}
 	if rec.Level > 0 || rec.Version > 1 {
