@@ -119,7 +119,7 @@ const notTogether = "the cluster does not know that its partitions belong togeth
 // apart is the error of a fork whose two partitions are at different processors. The copy that it begins with does not leave a store, so
 // the cluster is to have all partitions together from now on: unless the other is on its way to this one, or is made again here.
 func (p *Processor) apart(ctx context.Context, from, to int) error {
-	if v := p.shares.member.View(); v.Self == "" || v.Planned[from] != v.Self {
+	if v := p.shares.member.View(); v.Self != "" && v.Planned[from] != "" && v.Planned[from] != v.Self {
 		if err := p.shares.member.Together(ctx); err != nil {
 			p.log.Warn().Err(err).Msg(notTogether)
 		}
