@@ -1,9 +1,11 @@
 package audit_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"precis/events"
@@ -11,6 +13,7 @@ import (
 	"precis/internal/processor"
 	"precis/internal/race"
 	"precis/state"
+	"precis/summarize"
 )
 
 // Where EVENTS no longer reaches back to its first event, a replay says from where it can prove what, finds
@@ -79,4 +82,37 @@ func TestRetentionExcusesNothingElse(t *testing.T) {
 	if rep.Log.Cut != 2 {
 		t.Errorf("%d threads are said to have begun before", rep.Log.Cut)
 	}
+}
+
+// A thread whose first event is gone keeps the policy that its agent has given it, when a lost store is made from what is left: its
+// summaries are not stale, and go on as before.
+func TestRetentionKeepsThePolicy(t *testing.T) {
+	w := newWorld(t)
+	w.config.Retention.Events = 30 * time.Minute
+	brief := w.config.Policies[0]
+	brief.Name, brief.Match.AgentID, brief.ToolOutput.MaxSummaryChars = "brief", "b*", 300
+	w.config.Policies = append([]summarize.Policy{brief}, w.config.Policies...)
+	w.run(func(*processor.Processor) {
+		w.put([2]string{"tool.result.t", output("m1", 60, `,"agent_id":"b1"`)})
+	})
+	if err := w.stream("EVENTS").Purge(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	w.config.DataDir = t.TempDir()
+	w.run(func(p *processor.Processor) {
+		if err := errors.Join(p.Settled(within(t)), p.Tended(within(t))); err != nil {
+			t.Fatal(err)
+		}
+		w.put([2]string{"tool.result.t", output("m2", 60, "")})
+	})
+	of := audit.Filter{Thread: "t"}
+	if n := len(w.rows(of, events.SummaryInvalidated)); n != 0 {
+		t.Errorf("%d summaries were invalidated", n)
+	}
+	var made events.Summary
+	list := w.records()
+	if err := json.Unmarshal(list[nth(t, list, events.SummaryCreated, "t", 1)].Data, &made); err != nil || made.Policy != "brief" {
+		t.Errorf("the next summary is by policy %q, %v", made.Policy, err)
+	}
+	clean(t, w.replay())
 }

@@ -162,8 +162,10 @@ func (s *Step) takeStaged(r *state.Staged) {
 	s.prepare(rec)
 	switch rec := rec.(type) {
 	case *events.Summary:
+		s.servedBy(rec.Policy)
 		s.sourcesStand(rec)
 	case *events.Started:
+		s.servedBy(rec.Policy)
 		s.sourcesThere(rec.SourceSummaryIDs)
 	}
 	s.adopting(r, rec)
@@ -176,6 +178,14 @@ func (s *Step) takeStaged(r *state.Staged) {
 	case *events.UsageRecord: // a call counts toward the budget of the day it was made
 		s.f.spentBefore(rec, r.Made)
 		s.f.spend(rec, r.Made)
+	}
+}
+
+// servedBy keeps the policy that a record says for a thread whose first event retention has removed, and with it what the policy is matched
+// on. Another one would make all of its summaries stale.
+func (s *Step) servedBy(policy string) {
+	if h := &s.st.Header; h.Ordinals == 0 && h.Thread != "" {
+		h.Policy = policy
 	}
 }
 
