@@ -213,6 +213,11 @@ func (a *auditor) Refused(s *state.Staged, why error) error {
 		a.tally.doubt(at, doubtNewer) // what it refers to may be missing only in the state
 		return nil
 	}
+	// A fork's records name summaries of its parent, which it has by its thread.forked.
+	if errors.Is(why, state.ErrNoRow) && a.retained.cut(s.Thread) {
+		a.tally.doubt(at, removedByRetention)
+		return nil
+	}
 	// The scratch store is not damaged: it never held what the record refers to.
 	a.findAt(at, s, CheckReadable, "a record that can be folded in",
 		fmt.Sprintf("SUMMARIES %d: %s", s.Seq, strings.TrimPrefix(why.Error(), state.ErrDamaged.Error()+": ")))

@@ -116,3 +116,22 @@ func TestRetentionKeepsThePolicy(t *testing.T) {
 	}
 	clean(t, w.replay())
 }
+
+// A fork's records name summaries that it has by its thread.forked: without that event they can't be folded in, which is no discrepancy.
+func TestRetentionOfForks(t *testing.T) {
+	w := newWorld(t)
+	w.config.Retention.Events = 30 * time.Minute
+	w.run(func(*processor.Processor) {
+		w.put([2]string{"tool.result.t", output("m1", 60, "")},
+			[2]string{"thread.forked.f", `{"parent_thread_id":"t"}`},
+			[2]string{"message.edited.f", `{"message_id":"m1","edit_id":"e","content":"Short."}`})
+	})
+	if n := len(w.rows(audit.Filter{Thread: "f"}, events.SummaryInvalidated)); n != 1 {
+		t.Fatalf("%d summaries were invalidated in the fork", n)
+	}
+	clean(t, w.replay())
+	if err := w.stream("EVENTS").Purge(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	clean(t, w.replay())
+}
