@@ -214,7 +214,7 @@ func (a *auditor) Refused(s *state.Staged, why error) error {
 		return nil
 	}
 	// A fork's records name summaries of its parent, which it has by its thread.forked.
-	if errors.Is(why, state.ErrNoRow) && a.retained.cut(s.Thread) {
+	if !errors.Is(why, fold.ErrRecord) && a.retained.cut(s.Thread) {
 		a.tally.doubt(at, removedByRetention)
 		return nil
 	}

@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -125,7 +126,18 @@ func TestRetentionOfForks(t *testing.T) {
 		w.put([2]string{"tool.result.t", output("m1", 60, "")},
 			[2]string{"thread.forked.f", `{"parent_thread_id":"t"}`},
 			[2]string{"message.edited.f", `{"message_id":"m1","edit_id":"e","content":"Short."}`})
+		for i, name := range []string{"long", "branch"} { // the branch's compaction stands on a leaf of the long one's
+			if i > 0 {
+				w.put([2]string{"thread.forked.branch", `{"parent_thread_id":"long"}`})
+			}
+			for n := range 13 {
+				w.put([2]string{"thread.message." + name, say(fmt.Sprintf("%s%d", name, n), []string{"user", "assistant"}[n%2], fmt.Sprintf("Line %d of a long talk about main_%d.go, and about nothing else at all.", n, n))})
+			}
+		}
 	})
+	if n := len(w.rows(audit.Filter{Thread: "branch"}, events.SummaryCreated)); n < 2 {
+		t.Fatalf("%d summaries were made in the branch", n)
+	}
 	if n := len(w.rows(audit.Filter{Thread: "f"}, events.SummaryInvalidated)); n != 1 {
 		t.Fatalf("%d summaries were invalidated in the fork", n)
 	}
