@@ -176,7 +176,7 @@ func (r checked) print(a *console.App, asJSON bool) error {
 			compared = "compared with the log in " + r.Log
 		}
 		if r.EventsFrom > 1 {
-			a.Printf("EVENTS begins at %s: %s began before that and not compared with it\n", console.Grouped(r.EventsFrom), console.Counted(r.ThreadsCut, "thread"))
+			a.Printf("EVENTS begins at %s: %s began before that, not compared with it\n", console.Grouped(r.EventsFrom), console.Counted(r.ThreadsCut, "thread"))
 		}
 		if r.RecordsVoid > 0 {
 			a.Printf("%s void: they depend on events whose loss was accepted\n", console.Counted(int64(r.RecordsVoid), "record"))
