@@ -102,10 +102,12 @@ type document struct {
 	endFirst  bool              // its end is more informative than its beginning
 	relevant  *events.LineRange // may be nil
 	pointedAt map[int]bool      // the numbers of lines that the newest messages name
+	asked     []bool            // by line of code: it has what the newest talk names; may be nil
 	listing   bool              // names of files and directories, one per line
 	placed    bool              // its lines have their numbers in one file: what they don't show is named between them
+	steps     bool              // and are statements of code
 	prose     bool              // text for people, as opposed to code or data
-	literal   bool              // blanks in quotes are part of what is quoted
+	literal   bool              // an edit takes its old text from its lines: the blanks in them stay
 	digest    bool              // and a document (digest.go)
 	anyRule   bool              // any sign may underline a heading
 	above     []int32           // by line: the one that opens the block it is in, if that has to be shown with it; may be nil
@@ -122,7 +124,7 @@ func newDocument(content string, category Category, args call.Arguments) documen
 	d := document{altered: altered, shape: shapeOf(text), under: words.None, anyRule: anyRule(category, args), endFirst: category == CommandOutput,
 		noisy: category == CommandOutput || category == Other}
 	d.prose, d.digest = isProse(category, args, text)
-	d.literal = !d.prose && (category == FileContent || category == SearchResults || category == WriteResult)
+	d.literal = category == FileContent && d.prose == d.digest || category == SearchResults || category == WriteResult
 	d.listing = category == DirectoryListing || d.shape == shapePaths
 	if d.shape == shapePlain && looksDiff(text, category) {
 		d.shape = shapeDiff
@@ -164,7 +166,7 @@ func newDocument(content string, category Category, args call.Arguments) documen
 	}
 	d.nested = d.nested || yamlKey.MatchString(text) && len(yamlKey.FindAllString(text, leastKeys)) == leastKeys && !strings.Contains(text, ";\n")
 	if d.log = (d.shape == shapePlain || d.shape == shapeNumbered) && (category == FileContent || category == CommandOutput) && isLog(args, text); d.log && category == FileContent {
-		d.noisy, d.endFirst, d.prose, d.digest = true, true, false, false
+		d.noisy, d.endFirst, d.prose, d.digest, d.literal = true, true, false, false, false
 	}
 	d.screen = category == CommandOutput && d.shape == shapePlain && isScreen(args, text)
 	number := firstLine(category, args)
@@ -321,12 +323,14 @@ func (l *line) cutRule() {
 	}
 }
 
-// squeeze notes how a line is set, and takes that out of it.
+// squeeze notes how a line is set, and takes that out of it. Inside a literal line blanks stay, except in the rows of a table.
 func (l *line) squeeze(literal bool) {
 	l.indent = indentOf(l.text)
 	l.text = strings.TrimSpace(l.text)
 	l.columns = strings.Count(l.text, "\t") >= fewTabs
-	l.text = squash(l.text, literal)
+	if !literal || strings.HasPrefix(l.text, "|") {
+		l.text = squash(l.text)
+	}
 }
 
 // ofShape takes from a line what its document's shape puts beside its text; nothing is left of one that says where the next ones are.
@@ -513,25 +517,14 @@ func anyRule(category Category, args call.Arguments) bool {
 // leastHeadings tell that files shown together are documents.
 const leastHeadings = 3
 
-// squash folds runs of white space inside a line into one space: columns and tables are wider than their content. In quotes they are content
-// if that is literal: an edit takes its old text from there.
-func squash(s string, literal bool) string {
+// squash folds runs of white space inside a line into one space: columns and tables are wider than their content.
+func squash(s string) string {
 	if !squashable(s) {
 		return s
 	}
 	out := make([]byte, 0, len(s))
-	var unended [utf8.RuneSelf]bool // quotes of which one has no end: no further one is looked for, or a line of them would take forever
 	for i := 0; i < len(s); {
-		size := 1
-		if literal && strings.IndexByte("\"'`", s[i]) >= 0 && !unended[s[i]] {
-			end, apostrophe := quoteEnd(s, i)
-			if end > i {
-				out, i = append(out, s[i:end]...), end
-				continue
-			}
-			unended[s[i]] = !apostrophe
-		}
-		space := blank[s[i]]
+		size, space := 1, blank[s[i]]
 		if s[i] >= utf8.RuneSelf {
 			var r rune
 			r, size = utf8.DecodeRuneInString(s[i:])
@@ -545,25 +538,6 @@ func squash(s string, literal bool) string {
 		i += size
 	}
 	return strings.TrimSuffix(string(out), " ")
-}
-
-// stringPrefix matches what a string of Python may begin with in front of its quote.
-var stringPrefix = regexp.MustCompile(`(?i)(?:^|\W)(?:[rbuf]|r[bf]|[bf]r)$`)
-
-// quoteEnd returns the place behind a quoted text that begins at from; from, if the line does not end it, or if it is an apostrophe.
-func quoteEnd(s string, from int) (end int, apostrophe bool) {
-	if from > 0 && s[from] == '\'' && (lex.IsLower(s[from-1]) || lex.IsUpper(s[from-1])) && !stringPrefix.MatchString(s[max(0, from-3):from]) {
-		return from, true
-	}
-	for i := from + 1; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case s[from]:
-			return i + 1, false
-		}
-	}
-	return from, false
 }
 
 // squashable finds a tab, or a run of spaces.
@@ -642,6 +616,8 @@ func (d *document) findOpeners() {
 		switch {
 		case d.digest:
 			d.findLeads(part[0], part[1])
+		case d.steps && !settings:
+			d.findConditions(part[0], part[1])
 		case !d.prose && (d.shape == shapePlain || settings):
 			d.findBlocks(part[0], part[1], settings)
 		}
@@ -706,6 +682,28 @@ func (d *document) findBlocks(from, to int, settings bool) {
 		if n := len(open); n > 0 && !l.opens() && (settings || l.number == 0) && l.group < 0 && !strings.HasPrefix(l.text, `File "`) {
 			if above := &d.lines[open[n-1]]; above.opens() || open[n-1] > blank && above.keyed() && l.keyed() {
 				d.above[i] = int32(open[n-1])
+			}
+		}
+		open = append(open, i)
+	}
+}
+
+// findConditions finds the conditions and loops that lines of code are directly in: without its condition a statement reads as one that is always
+// reached.
+func (d *document) findConditions(from, to int) {
+	const farthest, widest = 4, 100 // lines; bytes
+	var open []int
+	for i := from; i < to; i++ {
+		l := &d.lines[i]
+		if l.text == "" || !l.starts || l.number == 0 || l.kind == outline.CommentLine {
+			continue
+		}
+		for len(open) > 0 && d.lines[open[len(open)-1]].indent >= l.indent {
+			open = open[:len(open)-1]
+		}
+		if n := len(open); n > 0 && l.text[0] != '}' && l.text[0] != ')' {
+			if at := open[n-1]; i-at <= farthest && len(d.lines[at].text) <= widest && outline.Conditions(d.lines[at].text) {
+				d.above[i] = int32(at)
 			}
 		}
 		open = append(open, i)

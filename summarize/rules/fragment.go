@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/outline"
 	"precis/summarize/rules/words"
 	"precis/summarize/verdict"
 )
@@ -352,6 +353,8 @@ const (
 	relevantWorth = 8
 	// alteredWorth is the factor for a line that is not shown exactly as in the source.
 	alteredWorth = 0.5
+	// commentWorth is that for a comment in code: half a sentence of one says less than what the code does.
+	commentWorth = 0.6
 )
 
 // favour returns the factor on a line's worth.
@@ -366,6 +369,9 @@ func (d *document) favour(i int) float64 {
 	}
 	if l.favour > 0 {
 		f *= float64(l.favour)
+	}
+	if d.steps && l.kind == outline.CommentLine {
+		f *= commentWorth
 	}
 	if l.altered {
 		f *= alteredWorth

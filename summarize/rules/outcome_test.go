@@ -56,7 +56,7 @@ func TestDiffSigns(t *testing.T) {
 		fmt.Fprintf(&b, "-	return oldValueOf(\"%s\")\n+	// the new one\n+	return newValueOf(\"%s\")\n", file, file)
 	}
 	text := ToolOutput(Input{ToolName: "bash", MessageID: "m1", MaxChars: 500, Arguments: []byte(`{"command":"git diff main"}`), Content: b.String()}).Text
-	for _, want := range []string{"\ncmd/setup.go +2 -1\n", "\ncmd/main.go +2 -1\n", `- return oldValueOf("setup.go")`, `+ return newValueOf("main.go")`} {
+	for _, want := range []string{"\ncmd/setup.go +2 -1\n", "\ncmd/main.go +2 -1\n", "-\treturn oldValueOf(\"setup.go\")", "+\treturn newValueOf(\"main.go\")"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"precis/summarize/lex"
 	"precis/summarize/rules/logs"
+	"precis/summarize/rules/outline"
 	"precis/summarize/rules/page"
 	"precis/summarize/rules/words"
 )
@@ -14,13 +15,14 @@ import (
 // The worth of a line apart from its identifiers, on their scale: a good one has some 0.3. Words of
 // prose are not weighed, but some lines are read for them.
 const (
-	stateWorth  = 0.2 // the state of something: "Reason: OOMKilled"
-	tallyWorth  = 0.4 // the results in numbers
-	failedWorth = 0.6 // an error in a log record
-	recordWorth = 0.1 // the beginning of a record: its id, its name
-	lastWorth   = 0.1 // the end of a command
-	headWorth   = 0.3 // says what the files below it are
-	namedWorth  = 0.6 // a line whose place a message has named: of an error, of a match
+	stateWorth    = 0.2   // the state of something: "Reason: OOMKilled"
+	tallyWorth    = 0.4   // the results in numbers
+	failedWorth   = 0.6   // an error in a log record
+	recordWorth   = 0.1   // the beginning of a record: its id, its name
+	lastWorth     = 0.1   // the end of a command
+	headWorth     = 0.3   // says what the files below it are
+	controlsWorth = 0.015 // a condition, a loop, a return: what code does is told by them
+	namedWorth    = 0.6   // a line whose place a message has named: of an error, of a match
 
 	matchWorth   = 0.2  // a match among the lines around it: they say nothing without it
 	controlWorth = 0.01 // an element of a page that a user acts on, even if the page before had it: what is there is the state
@@ -78,6 +80,16 @@ func (d *document) remarks() []float64 {
 		for i := range d.lines {
 			if l := &d.lines[i]; l.starts && !l.context && l.number > 0 {
 				worth[i] = matchWorth * max(1, float64(len(l.text))/shortLine)
+			}
+		}
+	}
+	if d.steps {
+		for i := range d.lines {
+			if l := &d.lines[i]; l.starts && l.alike == 0 && outline.Controls(l.text) {
+				worth[i] += controlsWorth
+			}
+			if d.asked != nil && d.asked[i] {
+				worth[i] += askedWorth
 			}
 		}
 	}

@@ -108,6 +108,7 @@ func read(in Input, source string, category Category, args call.Arguments) docum
 	doc.cutOff = saysCutOff(in.Content) || n > 0 && doc.total >= n
 	doc.relevant = in.Relevant
 	doc.countAlike()
+	doc.steps = doc.placed && !doc.prose && !doc.log && doc.shape != shapeOneFile && doc.shape != shapeJSON
 	doc.findOpeners()
 	doc.findLandmarks(category)
 	doc.pointedAt = placesNamed(in.Earlier, args)

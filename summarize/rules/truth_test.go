@@ -71,28 +71,28 @@ func TestPlacesOfSeveralFiles(t *testing.T) {
 	}
 }
 
-// TestBlanksInQuotes: blanks in quotes are part of the code, those between columns are not.
-func TestBlanksInQuotes(t *testing.T) {
-	for _, c := range []struct{ in, code, other string }{
-		{`Fprintf(w,   "  %s\n",  x)`, `Fprintf(w, "  %s\n", x)`, `Fprintf(w, " %s\n", x)`},
-		{`a  := "</ide>   \"  \n"  + b`, `a := "</ide>   \"  \n" + b`, `a := "</ide> \" \n" + b`},
-		{`it's   what it   doesn't  say`, `it's what it doesn't say`, `it's what it doesn't say`},
-		{`x = '  '   # "open   end`, `x = '  ' # "open end`, `x = ' ' # "open end`},
-		{`print(f'  {a}   {b}',  rb'c   d')`, `print(f'  {a}   {b}', rb'c   d')`, `print(f' {a} {b}', rb'c d')`},
-		{"name   size\tkind", "name size kind", "name size kind"},
+// TestBlanks: an edit takes its old text from a file, a search or a diff, so that blanks in their lines stay; what a command prints in columns is folded.
+func TestBlanks(t *testing.T) {
+	for in, want := range map[string]string{
+		"Fprintf(w,   \"  %s\\n\",  x)": "Fprintf(w, \" %s\\n\", x)", "name   size\tkind": "name size kind", "one two": "one two",
 	} {
-		if code, other := squash(c.in, true), squash(c.in, false); code != c.code || other != c.other {
-			t.Errorf("%q: %q and %q", c.in, code, other)
+		if got := squash(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
-	if long := strings.Repeat(`\"`, 1<<20); squash(long+"  x", true) != long+" x" { // each quote looked for to the end: hours
-		t.Error("escaped quotes without an end are changed")
-	}
-	line := `	fmt.Fprintf(os.Stderr, "  %s\n", err)`
-	for category, want := range map[Category]bool{FileContent: true, SearchResults: true, CommandOutput: false} {
-		doc := newDocument(line+"\n", category, call.ParseArguments([]byte(`{"file_path":"a.go"}`)))
-		if got := strings.Contains(doc.lines[0].text, `"  %s\n"`); got != want {
-			t.Errorf("%s: %q", category, doc.lines[0].text)
+	code, row := "ID:      id,   // \"  %s\\n\"", "| a    | b    |"
+	for _, c := range []struct {
+		category Category
+		path     string
+		line     string
+		stays    bool
+	}{
+		{FileContent, "a.go", code, true}, {FileContent, "a.md", code, true}, {SearchResults, "a.go", code, true}, {WriteResult, "a.go", code, true}, {CommandOutput, "a.go", code, false},
+		{FileContent, "a.txt", code, false}, {FileContent, "a.md", row, false}, {Other, "a.go", code, false},
+	} {
+		doc := newDocument("\t"+c.line+"\n", c.category, call.ParseArguments([]byte(`{"file_path":"`+c.path+`"}`)))
+		if got := doc.lines[0].text == c.line; got != c.stays {
+			t.Errorf("%s of %s: %q", c.category, c.path, doc.lines[0].text)
 		}
 	}
 }
