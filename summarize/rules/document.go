@@ -105,6 +105,7 @@ type document struct {
 	asked     []bool            // by line of code: it has what the newest talk names; may be nil
 	listing   bool              // names of files and directories, one per line
 	placed    bool              // its lines have their numbers in one file: what they don't show is named between them
+	tabled    bool              // it is a table in columns (package columns), and sketched as one
 	steps     bool              // and are statements of code
 	prose     bool              // text for people, as opposed to code or data
 	literal   bool              // an edit takes its old text from its lines: the blanks in them stay

@@ -9,6 +9,7 @@ import (
 	"precis/summarize/lex"
 	"precis/summarize/rules/call"
 	"precis/summarize/rules/clean"
+	"precis/summarize/rules/columns"
 	"precis/summarize/rules/listing"
 	"precis/summarize/rules/records"
 	"precis/summarize/rules/words"
@@ -143,7 +144,7 @@ func compose(in Input, category Category, doc *document, f *facts) string {
 	room := limit - lex.Runes(header) - 1 - lex.Runes(in.elision(doc.total, doc.chars)) - 1
 	// A program that names files and reports errors among them is no listing: a tree would have no room for the errors.
 	if body := doc.sketch(in, category, room); body != "" && (!doc.listing || len(f.urgent) == 0) && lex.Runes(header)+lex.Runes(body)+1 <= limit {
-		if room-lex.Runes(body) < spareRoom {
+		if doc.tabled || room-lex.Runes(body) < spareRoom {
 			return doc.sketched(in, category, header, body, limit, room)
 		}
 		header = lex.JoinLines(header, body)
@@ -202,6 +203,10 @@ func (d *document) sketch(in Input, category Category, room int) string {
 		if _, one := records.OnlyObject(strings.TrimSpace(d.source)); (one && category != FileContent || d.total <= fewLines) && len(in.Keep) == 0 {
 			return records.About(d.source, "", room*2/5, 0)
 		}
+	case d.shape == shapePlain && !d.log && !d.screen && (category == CommandOutput || category == StructuredData || category == Other) && len(in.Keep) == 0:
+		body := columns.Sketch(d.source, room)
+		d.tabled = body != ""
+		return body
 	case d.shape == shapeNumbered:
 		if text := unnumbered(d.source, "{["); text != "" && records.MostlyRecords(text) {
 			if list := records.Of(text, in.Keep); list != nil {
