@@ -56,3 +56,21 @@ func TestDeclarationThatIsLookedFor(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestAnswerOfReport: the list that the call asked for is shown as a whole, below its heading.
+func TestAnswerOfReport(t *testing.T) {
+	report := "# Upload Client\n\n## Overview\nThe client lives in one package and talks to the server by HTTP, as all of them do.\n\n## Tested\n" + strings.Repeat("- `TestPutOfOneFile` uploads a file of one megabyte and compares its digest\n", 12) +
+		"\n## Gaps\n1. **A retry after 499**: no test makes the server cut it\n2. **An unknown key**: the second posting is never checked\n3. **Validate**: it has no test at all, of any kind\n4. **A state that was cut off**: no caller handles its error\n5. **A digest that differs**: only equal ones are compared\n6. **Two uploads at once**: saving is not atomic at all\n\n## Notes\nThe test server has a helper that nobody uses.\n"
+	for prompt, want := range map[string]int{"List the gaps in the tests.": 6, "Describe the client.": 3} {
+		got := ToolOutput(Input{ToolName: "Task", MessageID: "m1", Arguments: []byte(fmt.Sprintf(`{"description":"Read the client","prompt":%q}`, prompt)), Content: report, MaxChars: 800, PreserveErrors: true}).Text
+		shown := 0
+		for i := 1; i <= 6; i++ {
+			if strings.Contains(got, fmt.Sprintf("\n%d. **", i)) {
+				shown++
+			}
+		}
+		if shown < want || !strings.Contains(got, "## Gaps\n1. **A retry") {
+			t.Errorf("%s: %d of the gaps in\n%s", prompt, shown, got)
+		}
+	}
+}

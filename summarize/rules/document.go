@@ -107,6 +107,7 @@ type document struct {
 	placed    bool              // its lines have their numbers in one file: what they don't show is named between them
 	tabled    bool              // it is a table in columns (package columns), and sketched as one
 	steps     bool              // and are statements of code
+	question  map[string]bool   // the words of what the agent was asked whose report it is
 	prose     bool              // text for people, as opposed to code or data
 	literal   bool              // an edit takes its old text from its lines: the blanks in them stay
 	digest    bool              // and a document (digest.go)

@@ -127,6 +127,9 @@ func factsOf(in Input, category Category, args call.Arguments, doc *document) *f
 	}
 	f.urgent = append(f.urgent, doc.kept(in.Keep)...)
 	if doc.prose {
+		if f.report {
+			doc.question = questionOf(args)
+		}
 		f.urgent = append(f.urgent, doc.conclusions(f.report)...)
 	}
 	return f

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/call"
 	"precis/summarize/rules/logs"
 	"precis/summarize/rules/outline"
 	"precis/summarize/rules/words"
@@ -237,7 +238,7 @@ func (d *document) conclusions(report bool) []int {
 	if len(lines) == 0 && report {
 		return d.lastParagraph()
 	}
-	return lines[:min(len(lines), 2*mostConclusions)]
+	return lines[:min(len(lines), 2*mostConclusions+mostAnswers)]
 }
 
 // titleOfAll returns the line of the first heading if several others come, all below it; none if not.
@@ -267,15 +268,21 @@ func (d *document) titleOfAll() int {
 func (d *document) concluding(title int) (lines []int) {
 	after := 0 // the level of the heading whose first sentence is to come
 	items := 0 // how many items of the list are part of the sentence above
-	grave := false
+	grave, heading := false, 0
+	add := func(i int) {
+		lines = append(lines, i)
+		if i != heading && d.above != nil && d.above[i] < 0 && len(d.lines[heading].text) <= longestHead {
+			d.above[i] = int32(heading) // what it says depends on it: `Validated`, `Not validated`
+		}
+	}
 	for i := range d.lines {
 		l := &d.lines[i]
 		if name, ok := headingOf(l.text); ok && l.starts {
 			switch level := headingLevel(l.text); {
 			case conclusive.MatchString(name) && (i != title || !summaryTitle.MatchString(name)):
-				after, grave = level, graveHeading.MatchString(name)
+				after, grave, heading = level, graveHeading.MatchString(name), i
 				if _, said, ok := strings.Cut(name, ": "); ok && said != "" {
-					lines = append(lines, i)
+					add(i)
 				}
 			case level <= after:
 				after = 0
@@ -284,15 +291,18 @@ func (d *document) concluding(title int) (lines []int) {
 		}
 		switch item := listItem.MatchString(l.text); {
 		case after > 0 && isSentence(l.text):
-			lines = append(lines, i)
+			add(i)
 			after, items = 0, 0
 			if strings.HasSuffix(l.text, ":") {
 				items = mostConclusions
 			} else if item && grave {
 				items = mostConclusions - 1
+				if d.isAsked(d.lines[heading].text) {
+					items = mostAnswers
+				}
 			}
 		case items > 0 && item:
-			lines = append(lines, i)
+			add(i)
 			items--
 		case l.text != "" && l.starts:
 			items = 0
@@ -305,6 +315,29 @@ var listItem = regexp.MustCompile(`^(?:[-*•] |\d+[.)] )`)
 
 // mostConclusions is how many lines say what a report found: a verdict, and the sentence under two headings.
 const mostConclusions = 3
+
+// mostAnswers is how many further items are the answer if what the heading says was asked for: `List the gaps.`
+const mostAnswers = 5
+
+// isAsked reports whether the call asks for what a heading says, by a word of it.
+func (d *document) isAsked(heading string) bool {
+	const shortest = 4
+	for _, word := range strings.FieldsFunc(strings.ToLower(heading), func(r rune) bool { return r < 'a' || r > 'z' }) {
+		if len(word) >= shortest && d.question[strings.TrimSuffix(word, "s")] {
+			return true
+		}
+	}
+	return false
+}
+
+// questionOf returns the words of what an agent was asked, in small letters and the singular.
+func questionOf(args call.Arguments) map[string]bool {
+	words := map[string]bool{}
+	for _, word := range strings.FieldsFunc(strings.ToLower(args.Text("description")+" "+args.Text("prompt", "task", "question", "message")), func(r rune) bool { return r < 'a' || r > 'z' }) {
+		words[strings.TrimSuffix(word, "s")] = true
+	}
+	return words
+}
 
 // headingLevel is 1 for the heading of a document; a line in bold is below all others.
 func headingLevel(text string) int {

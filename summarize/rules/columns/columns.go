@@ -181,7 +181,7 @@ var failing = regexp.MustCompile(`(?i)\b(?:fail(?:ed|ing|ure|s)?|err(?:or|ored)?
 
 // fails reports whether a cell says that something is not as it should be; a title may speak of failures.
 func fails(cell string) bool {
-	const mostWords = 4
+	const mostWords = 5 // `Exited (137) 26 hours ago`
 	return strings.Count(cell, " ") < mostWords && failing.MatchString(cell)
 }
 
