@@ -317,6 +317,12 @@ func firstLine(category Category, args call.Arguments) int {
 
 // cutRule cuts the horizontal rule behind a linter's heading.
 func (l *line) cutRule() {
+	if strings.HasSuffix(l.text, "********") { // Ansible's
+		if heading := strings.TrimRight(l.text, "* "); heading != "" {
+			l.text = heading
+		}
+		return
+	}
 	if !strings.HasSuffix(l.text, "━━━━━━━━") {
 		return
 	}
@@ -623,6 +629,9 @@ func (d *document) findOpeners() {
 		case !d.prose && (d.shape == shapePlain || settings):
 			d.findBlocks(part[0], part[1], settings)
 		}
+		if d.noisy && d.shape == shapePlain {
+			d.findHeaded(part[0], part[1])
+		}
 	}
 }
 
@@ -662,6 +671,35 @@ func (d *document) findLeads(from, to int) {
 		}
 		if len(l.text) <= longestOpener && strings.HasSuffix(l.text, ":") {
 			leads = append(leads, i)
+		}
+	}
+}
+
+// step matches the headings under which Ansible reports.
+var step = regexp.MustCompile(`^(?:TASK|PLAY|RUNNING HANDLER) (?:\[|RECAP)`)
+
+// finding matches a linter's line below the name of its file, `12:10  error  text  rule`, as ESLint, stylelint and markdownlint print it.
+var finding = regexp.MustCompile(`^\d{1,6}:\d{1,5} +(?:(error)|warning|✖|⚠) `)
+
+// findHeaded finds the headings of a command's lines that say nothing without them: the task that failed, the file of a linter's finding.
+func (d *document) findHeaded(from, to int) {
+	task, file := words.None, words.None
+	for i := from; i < to; i++ {
+		switch l := &d.lines[i]; {
+		case step.MatchString(l.text):
+			task = i
+		case l.text == "" || !l.starts:
+			continue
+		case l.indent == 0 && isPath(l.text):
+			file = i
+		case l.indent == 0 && file >= 0:
+			file = words.None
+		}
+		switch l := &d.lines[i]; {
+		case file >= 0 && i > file && finding.MatchString(l.text):
+			d.above[i] = int32(file)
+		case task >= 0 && i > task && len(d.lines[task].text) <= longestOpener:
+			d.above[i] = int32(task)
 		}
 	}
 }
@@ -717,7 +755,7 @@ const longestOpener = 60
 
 // opens reports whether a line opens a block: a key without a value, a condition.
 func (l *line) opens() bool {
-	return len(l.text) <= longestOpener && !l.stamped && (strings.HasSuffix(l.text, ":") || strings.HasSuffix(l.text, " {") || strings.HasSuffix(l.text, ": [")) && len(l.text) > 1
+	return len(l.text) <= longestOpener && !l.stamped && (strings.HasSuffix(l.text, ":") || strings.HasSuffix(l.text, " {") || strings.HasSuffix(l.text, ": [") || strings.HasPrefix(l.text, "CREATE ") && strings.HasSuffix(l.text, "(")) && len(l.text) > 1
 }
 
 // keyed reports whether a line is a key and its value: `Reason: OOMKilled` is that of the state above it.

@@ -117,7 +117,9 @@ func factsOf(in Input, category Category, args call.Arguments, doc *document) *f
 	if doc.screen {
 		f.urgent = append(doc.lastLines(in.MaxChars*endShare/100), f.urgent...)
 	}
-	f.urgent = append(f.urgent, doc.changedFirst()...)
+	if f.urgent = append(f.urgent, doc.changedFirst()...); len(f.errors) == 0 {
+		f.urgent = append(f.urgent, doc.plans()...)
+	}
 	if told := doc.searchFailed(); category == WebContent && told >= 0 && f.ended.Verdict == verdict.Success {
 		f.ended.Verdict = verdict.Unknown
 		f.urgent = append(f.urgent, told)

@@ -360,7 +360,7 @@ func (d *document) page() (title string, headings, links int) {
 				links += 1 + l.repeat
 			}
 		} else if !d.rendered {
-			links += strings.Count(l.text, "](") // Markdown's; an address alone is no link
+			links += markdownLinks(l.text) // an address alone is no link
 		}
 	}
 	links += d.links
@@ -368,6 +368,31 @@ func (d *document) page() (title string, headings, links int) {
 		title = d.title
 	}
 	return title, headings, links
+}
+
+// markdownLinks counts the links of a line, `[text](address)`; an image, `![text](address)`, is none, but may be what one is about.
+func markdownLinks(text string) (n int) {
+	for at := 0; ; {
+		i := strings.Index(text[at:], "](")
+		if i < 0 {
+			return n
+		}
+		at += i + len("](")
+		open, depth := at-len("]("), 0
+		for open--; open >= 0; open-- {
+			if text[open] == ']' {
+				depth++
+			} else if text[open] == '[' {
+				if depth == 0 {
+					break
+				}
+				depth--
+			}
+		}
+		if open <= 0 || text[open-1] != '!' {
+			n++
+		}
+	}
 }
 
 func (f *facts) data(in Input, args call.Arguments, doc *document) {

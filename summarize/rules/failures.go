@@ -42,6 +42,8 @@ func errorLines(in Input, category Category, doc *document) []int {
 			found = append(found, i)
 		case l.record == recordFailed || told && (l.located || l.heads):
 			found = append(found, i)
+		case told && l.starts && lex.IsDigit(first(l.text)) && strings.HasSuffix(finding.FindString(l.text), " error "):
+			found = append(found, i)
 		case !l.starts || len(l.text) < shortestError && strings.HasPrefix(l.text, "[") || !verdict.TellsError(l.text):
 		case strings.HasPrefix(l.text, "Traceback (most recent"):
 			found = append(found, raised(doc, i))
@@ -50,6 +52,31 @@ func errorLines(in Input, category Category, doc *document) []int {
 		}
 	}
 	return slices.Compact(found)
+}
+
+// first returns a text's first byte; 0 if it has none.
+func first(text string) byte {
+	if text == "" {
+		return 0
+	}
+	return text[0]
+}
+
+// planned matches what Terraform says of a resource, and why it is replaced.
+var planned = regexp.MustCompile(`^# \S+ (?:will|must) be |^# \S+ (?:has moved|is tainted)|# forces replacement$`)
+
+// plans returns the lines by which a plan says what it does to which resources.
+func (d *document) plans() (list []int) {
+	const most = 16
+	if !d.noisy || d.shape != shapePlain || !strings.Contains(d.source, "# ") {
+		return nil
+	}
+	for i := range d.lines {
+		if l := &d.lines[i]; l.starts && len(list) < most && strings.Contains(l.text, "# ") && planned.MatchString(l.text) {
+			list = append(list, i)
+		}
+	}
+	return list
 }
 
 // shortestError is the length, in bytes, below which a line has only a level in brackets.

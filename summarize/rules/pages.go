@@ -56,8 +56,12 @@ func (d *document) addLink(page *html.Tokenizer) {
 	for more := true; more; {
 		var name, value []byte
 		name, value, more = page.TagAttr()
-		if url := string(value); string(name) == "href" && (strings.HasPrefix(url, "http") || strings.HasPrefix(url, "/")) {
-			d.links++
+		url := string(value)
+		if string(name) != "href" || url == "" || url[0] == '#' || strings.HasPrefix(url, "javascript:") {
+			continue
+		}
+		d.links++
+		if strings.HasPrefix(url, "http") || strings.HasPrefix(url, "/") {
 			d.addText(raw, lex.OneLine(url))
 		}
 	}

@@ -21,6 +21,8 @@ func TestHeaderCountsWhatIsThere(t *testing.T) {
 		"two elements":  {"web_fetch", `{"url":"https://a.example"}`, `<html><body><a href="/docs">Docs</a> <a href="https://b.example/x">B</a><p>` + filler + "</p></body></html>", "Links: 2", ""},
 		"addresses":     {"web_search", `{"query":"locks"}`, "URL: https://a.example\nURL: https://b.example\n" + filler, "Query", "Links"},
 		"Markdown":      {"web_fetch", `{"url":"https://a.example"}`, "See [A](https://a.example/a) and [B](/b), not https://c.example.\n" + filler, "Links: 2", ""},
+		"relative":      {"web_fetch", `{"url":"https://a.example"}`, `<html><body><a href="guide.html">Guide</a> <a href="../index.html">Up</a> <a href="#top">Top</a><p>` + filler + "</p></body></html>", "Links: 2", ""},
+		"images":        {"web_fetch", `{"url":"https://a.example"}`, "![A](a.png) and [![B](b.png)](https://a.example/b), x[0](y).\n" + filler, "Links: 2", ""},
 		"part of file":  {"view", `{"path":"src/run.ts"}`, view.String(), "Lines: 1325-1475", "Lines: 151"},
 		"whole of file": {"view", `{"path":"src/run.ts"}`, dotted(90), "Lines: 90", "1-90"},
 	} {
