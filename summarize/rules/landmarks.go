@@ -373,16 +373,39 @@ func (d *document) lastParagraph() []int {
 // opening is how an agent begins before it says anything.
 var opening = regexp.MustCompile(`^(?i:perfect|here(?:'s| is| are)|based on|i(?:'ve| have) (?:completed|searched|conducted|now))\b`)
 
-// blocks are what opens a block at the top level of a file that declares nothing, and the sections of settings: `.toolbar {`, `spec:`, `[lib]`.
+// blocks are what opens a block at the top level of a file that declares nothing, and the sections of settings: `.toolbar {`, `spec:`, `[lib]`. In YAML
+// so are what is right below those, such as jobs and services, and items with a name, such as steps.
 func (d *document) blocks() (list []landmark) {
+	second := d.secondLevel()
 	for i := range d.lines {
 		l := &d.lines[i]
 		section := len(l.text) > 2 && len(l.text) <= longestOpener && l.text[0] == '[' && strings.HasSuffix(l.text, "]") && !strings.ContainsAny(strings.Trim(l.text, "[]"), "[],\"'")
-		if l.starts && l.indent == 0 && (section || l.opens()) {
+		item, named := strings.CutPrefix(l.text, "- name: ")
+		switch {
+		case !l.starts:
+		case l.indent == 0 && (section || l.opens()), second > 0 && l.indent == second && l.opens():
 			list = append(list, landmark{line: i, name: strings.TrimRight(l.text, " {:["), worth: declarationWorth})
+		case second > 0 && l.indent <= second && (l.indent == 0 && strings.HasPrefix(l.text, "kind: ") || strings.HasPrefix(l.text, "name: ")) && len(l.text) <= longestOpener: // what it is
+			list = append(list, landmark{line: i, name: l.text, worth: fewWorth})
+		case second > 0 && named && len(item) > 0:
+			list = append(list, landmark{line: i, name: lex.Clip(strings.Trim(item, "'\""), longestHeading), worth: declarationWorth})
 		}
 	}
 	return list
+}
+
+// secondLevel is the indentation of what is right below the top level of YAML, in columns; 0 if the text is none.
+func (d *document) secondLevel() int {
+	if !d.nested || d.shape == shapeSnapshot {
+		return 0
+	}
+	level := 0
+	for i := range d.lines {
+		if l := &d.lines[i]; l.starts && l.indent > 0 && l.opens() && (level == 0 || l.indent < level) {
+			level = l.indent
+		}
+	}
+	return level
 }
 
 // outline finds the declarations of a file of code, those of the top level first.
