@@ -238,7 +238,11 @@ func (d *document) conclusions(report bool) []int {
 	if len(lines) == 0 && report {
 		return d.lastParagraph()
 	}
-	return lines[:min(len(lines), 2*mostConclusions+mostAnswers)]
+	most := 2 * mostConclusions
+	if d.question != nil {
+		most += mostAnswers
+	}
+	return lines[:min(len(lines), most)]
 }
 
 // titleOfAll returns the line of the first heading if several others come, all below it; none if not.
@@ -271,7 +275,7 @@ func (d *document) concluding(title int) (lines []int) {
 	grave, heading := false, 0
 	add := func(i int) {
 		lines = append(lines, i)
-		if i != heading && d.above != nil && d.above[i] < 0 && len(d.lines[heading].text) <= longestHead {
+		if i != heading && !d.digest && d.above != nil && d.above[i] < 0 && len(d.lines[heading].text) <= longestHead {
 			d.above[i] = int32(heading) // what it says depends on it: `Validated`, `Not validated`
 		}
 	}
