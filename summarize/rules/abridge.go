@@ -26,6 +26,7 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 		words.shown(header)
 	}
 	sketched := strings.Count(header, "\n")
+	doc.countErrors(f.same)
 	c := newChooser(doc, words)
 	d := c.draft(f, room, limit)
 	body := doc.write(d.picks, nothing)

@@ -237,7 +237,7 @@ func (c *chooser) overhead(i int) int {
 	n := 1
 	if l.group >= 0 && !c.groups[l.group] {
 		n += lex.Runes(c.doc.groupName(l.group)) + 1
-		if l.group < len(c.doc.hits) && c.doc.hits[l.group] > manyHits {
+		if l.group < len(c.doc.hits) && c.doc.hits[l.group] > 1 {
 			n += lex.Runes(hitsMark(c.doc.hits[l.group]))
 		}
 	}

@@ -27,12 +27,13 @@ type facts struct {
 	status string // of the record
 	key    []string
 	meta   map[string]any
-	exit   string // the exit code, if known
-	errors []int  // error lines, in order
-	wide   bool   // the header has a fact that a reader of the file looks for
-	report bool   // an agent's answer to the one that started it
-	urgent []int  // lines to show before all others
-	traces []int  // lines below errors, which follow them
+	exit   string      // the exit code, if known
+	errors []int       // error lines, in order
+	same   map[int]int // by error line: the first one that says the same
+	wide   bool        // the header has a fact that a reader of the file looks for
+	report bool        // an agent's answer to the one that started it
+	urgent []int       // lines to show before all others
+	traces []int       // lines below errors, which follow them
 }
 
 func (f *facts) add(name, value string) {
@@ -273,6 +274,11 @@ func (f *facts) header(tool string, limit int) string {
 			limit = max(limit, min(most, lex.Runes(text)-lex.Runes(key[0])+least))
 			excess = lex.Runes(text) - limit
 		}
+		if len(key) == 2 && strings.HasPrefix(key[1], "Matches: ") && lex.Runes(key[0])-excess < least { // so is how much a search found
+			least = (leastFact + firstFact) / 2
+			limit = max(limit, min(most, lex.Runes(text)-lex.Runes(key[0])+least))
+			excess = lex.Runes(text) - limit
+		}
 		if excess <= 0 {
 			return text
 		}
@@ -324,14 +330,14 @@ func shorten(fact string, n int) string {
 	return lex.Clip(fact, n)
 }
 
-// clipCommand cuts a command, and a path where it is cut in its middle.
+// clipCommand cuts a command, and a path where it is cut in its middle; a pattern is none.
 func clipCommand(fact string, n int) string {
 	cut := lex.Clip(fact, n)
 	if cut != fact {
 		at := len(strings.TrimSuffix(cut, lex.ClipMark))
 		from := strings.LastIndexByte(fact[:at], ' ') + 1
 		word, _, _ := strings.Cut(fact[from:], " ")
-		if slash := strings.LastIndexByte(word, '/'); slash > at-from && lex.Runes(fact[:from])+lex.Runes(word[slash:])+1 <= n {
+		if slash := strings.LastIndexByte(word, '/'); slash > at-from && !strings.ContainsAny(word, `|\^*()[]`) && lex.Runes(fact[:from])+lex.Runes(word[slash:])+1 <= n {
 			room := n - lex.Runes(fact[:from]) - lex.Runes(word[slash:]) - 1
 			return fact[:from] + lex.Prefix(word, room) + lex.ClipMark + word[slash:]
 		}

@@ -123,16 +123,16 @@ func urgentLines(f *facts, doc *document) (lines, traces []int) {
 	if f.ended.Verdict != verdict.Failure {
 		most = mostPartial
 	}
-	seen := map[string]bool{}
+	f.same = doc.sameErrors(f.errors)
+	seen := map[int]bool{}
 	for _, i := range append([]int{last, first}, doc.varied(f.errors)...) {
 		if len(lines) >= most {
 			break
 		}
-		if key := doc.lines[i].text; seen[key] {
+		if i = f.same[i]; seen[i] {
 			continue
-		} else {
-			seen[key] = true
 		}
+		seen[i] = true
 		lines = append(lines, i)
 		if reason := reasonOf(doc, i); len(reason) > 0 {
 			lines = append(lines, reason...)
@@ -145,6 +145,64 @@ func urgentLines(f *facts, doc *document) (lines, traces []int) {
 		traces = append(traces, trace[near:]...)
 	}
 	return lines, traces[:min(len(traces), max(0, most-len(lines)))]
+}
+
+// sameErrors returns for each error line the first one that says the same of the same place; of bare verdicts, such as FAIL, the last one.
+func (d *document) sameErrors(errors []int) map[int]int {
+	same, first := make(map[int]int, len(errors)), make(map[saying]int, len(errors))
+	for _, i := range errors {
+		key := d.saidAt(i)
+		at, ok := first[key]
+		switch {
+		case !ok:
+			first[key], same[i] = i, i
+		case len(key.text) < countedLine:
+			first[key], same[at], same[i] = i, i, i
+		default:
+			same[i] = at
+		}
+	}
+	return same
+}
+
+// saying is what a message says, and of what or which place if that is not in its text: in the file of its group, in the line below it or above.
+type saying struct {
+	group       int
+	text, place string
+}
+
+// saidAt returns what a line says.
+func (d *document) saidAt(i int) saying {
+	l := &d.lines[i]
+	s := saying{group: l.group, text: l.text}
+	if isPlace(l.text) {
+		return s
+	}
+	if i+1 < len(d.lines) && (isPlace(d.lines[i+1].text) || announces(l.text)) {
+		s.place = d.lines[i+1].text
+	}
+	for k := i - 1; s.place == "" && k >= max(0, i-2); k-- {
+		if strings.HasPrefix(d.lines[k].text, `File "`) { // the frame that raised it
+			s.place = d.lines[k].text
+		}
+	}
+	return s
+}
+
+// isPlace reports whether a line only says where something is: "--> src/a.rs:3:5", "at f (a.js:3:5)".
+func isPlace(text string) bool {
+	return strings.HasPrefix(text, "--> ") || strings.HasPrefix(text, "at ") && words.DigitAt(text) >= 0
+}
+
+// countErrors counts what a failed output says more than once at the first line that says it, and leaves the others out: that all of three cases
+// failed at the same is not what it says once.
+func (d *document) countErrors(same map[int]int) {
+	for i, at := range same {
+		if l := &d.lines[i]; i != at && !l.frag && len(l.text) >= countedLine && !compares(l.text) {
+			d.lines[at].repeat += 1 + l.repeat
+			l.aside = true
+		}
+	}
 }
 
 // mostTests bounds the failed tests that precede all other error text.

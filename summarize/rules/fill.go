@@ -140,13 +140,14 @@ const (
 func (c *chooser) urgent(lines []int, room int) []pick {
 	var picks []pick
 	longest := c.evenLength(lines, room)
-	taken := map[string]bool{}
+	taken := map[saying]bool{}
 	for _, i := range lines {
 		l := &c.doc.lines[i]
-		if c.chosen[i] || taken[l.text] {
+		says := c.doc.saidAt(i)
+		if c.chosen[i] || taken[says] {
 			continue
 		}
-		taken[l.text] = true
+		taken[says] = true
 		p := pick{choice: choice{line: i, end: len(l.text)}}
 		p.size = c.cost(p.choice)
 		if most := min(room, max(longest, p.size-lex.Runes(l.text)+told(l.text))); p.size > most {

@@ -80,10 +80,10 @@ func (d *document) matchedFiles() []landmark {
 			}
 		}
 	}
-	root, few := 0, 2
+	root := 0
 	if d.shape == shapeMatches {
 		if root = rootOf(d.groups); treeSize(d.groups, root) > longestTree {
-			root, few = math.MaxInt, fewHits // names that tell them apart: more of them have room
+			root = math.MaxInt // names that tell them apart: more of them have room
 		}
 	}
 	seen := make([]bool, len(d.groups))
@@ -94,7 +94,7 @@ func (d *document) matchedFiles() []landmark {
 			if at := strings.LastIndexByte(d.groups[g], '/') + 1; d.shape == shapeMatches && at > root {
 				dir, base = d.groups[g][root:at], d.groups[g][at:]
 			}
-			list = append(list, landmark{line: i, dir: dir, base: base, name: names[g], count: d.groupName(g)[len(d.groups[g]):] + d.hitsOf(g, few), worth: fileWorth, file: true})
+			list = append(list, landmark{line: i, dir: dir, base: base, name: names[g], count: d.groupName(g)[len(d.groups[g]):] + d.hitsOf(g), worth: fileWorth, file: true})
 		}
 	}
 	return list
@@ -105,12 +105,9 @@ func (d *document) hasTree() bool {
 	return slices.ContainsFunc(d.landmarks, func(m landmark) bool { return m.dir != "" })
 }
 
-// fewHits is the minimum number of matches shown for a file outside the tree: of many files, names tell more.
-const fewHits = 8
-
-// hitsOf says how many matches a file has, if it has at least so many: ` 9`.
-func (d *document) hitsOf(g, least int) string {
-	if g >= len(d.hits) || d.hits[g] < least {
+// hitsOf says how many matches a file has, if it has more than one: ` 9`. A file without a number has one, whichever others are beside it.
+func (d *document) hitsOf(g int) string {
+	if g >= len(d.hits) || d.hits[g] < 2 {
 		return ""
 	}
 	return " " + itoa(d.hits[g])

@@ -175,17 +175,21 @@ func isHead(first, second string) bool {
 	return commas >= least && strings.Count(second, ",") == commas && !strings.ContainsAny(first, "0123456789(){}[];=") && len(first) <= longest
 }
 
-// remarkTally weighs the line that sums up the results, the last one if each part has its own.
+// remarkTally weighs the line that sums up the results, the last one if each part has its own, with those right above it.
 func (d *document) remarkTally(worth []float64) {
-	const few = 2
+	const few, most = 2, 4
 	var found []int
 	for i := range d.lines {
-		if d.lines[i].starts && logs.Tallies(d.lines[i].text) {
+		if l := &d.lines[i]; l.starts && (logs.Tallies(l.text) || l.alike < logs.OftenAlike && logs.Scores(l.text)) {
 			found = append(found, i)
 		}
 	}
-	if len(found) > few {
-		found = found[len(found)-1:]
+	if n := len(found) - 1; n >= few {
+		from := n
+		for from > 0 && n-from+1 < most && found[from-1] == found[from]-1 {
+			from--
+		}
+		found = found[from:]
 	}
 	for _, i := range found {
 		worth[i] = tallyWorth

@@ -71,7 +71,7 @@ func ToolOutput(in Input) Output {
 		doc = read(in, rest, category, args)
 		doc.wrapped, doc.dropped = true, doc.dropped+lines
 		shown := factsOf(in, category, args, &doc)
-		f.errors, f.urgent, f.traces = shown.errors, shown.urgent, shown.traces
+		f.errors, f.same, f.urgent, f.traces = shown.errors, shown.same, shown.urgent, shown.traces
 	}
 	tool := events.ToolSummary{
 		ToolName: in.ToolName,

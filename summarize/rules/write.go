@@ -41,7 +41,7 @@ func (d *document) write(picks []pick, named func(above, below int) string) body
 		if l.group >= 0 && l.group != group {
 			name := d.groupName(l.group)
 			b.WriteString(name)
-			if l.group < len(hits) && d.hits[l.group]-hits[l.group] >= manyHits {
+			if l.group < len(hits) && d.hits[l.group] > hits[l.group] {
 				b.WriteString(hitsMark(d.hits[l.group] - hits[l.group]))
 			}
 			b.WriteByte('\n')
@@ -104,11 +104,8 @@ func (d *document) withOpeners(picks []pick) []pick {
 	return picks
 }
 
-// manyHits is how many matches of a file must be missing for it to be said how many.
-const manyHits = 3
-
 // hitsMark says how many matches of a file are missing.
-func hitsMark(n int) string { return " [… " + itoa(n) + " hits]" }
+func hitsMark(n int) string { return " [… +" + itoa(n) + "]" }
 
 // hitsIn counts the matches among lines, by their file.
 func (d *document) hitsIn(picks []pick) []int {

@@ -24,6 +24,13 @@ func Tallies(text string) bool {
 	return counts >= 2 && others <= 1
 }
 
+// Scores matches a line that ends with how many of how many: "rejected: 0/3", "Coverage: 3/40 files", "12/15 passed".
+func Scores(text string) bool {
+	return len(text) <= longestTally && strings.IndexByte(text, '/') > 0 && isScore.MatchString(text)
+}
+
+var isScore = regexp.MustCompile(`^(?:.*[^\d\s]: ?|[^\pL\d]*)\d{1,7} ?/ ?[1-9]\d{0,6}(?: [a-z][a-z-]*){0,2}(?: \(\d[\d.]*%\))?[.!]?$`)
+
 // longestTally bounds such a line, in bytes.
 const longestTally = 140
 

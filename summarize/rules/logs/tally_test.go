@@ -24,3 +24,20 @@ func TestTallies(t *testing.T) {
 		}
 	}
 }
+
+func TestScores(t *testing.T) {
+	for _, text := range []string{
+		"Dispositivos inválidos rechazados: 0/3", "12/15 passed", "Coverage: 3/40 files", "✓ 3/3 checks passed", "Score: 7/10", "Routes ok: 12 / 14 (85.7%)", "tests passed: 3/4.",
+	} {
+		if !Scores(text) {
+			t.Errorf("%q is no score", text)
+		}
+	}
+	for _, text := range []string{
+		"", "a/b", "[1/4] Resolving packages...", "see src/3/4", "at 1/2, 3", "Step 3/12 : RUN make", "url: http://a/3/4", "and/or: no", "ratio 3/4 of the room is for lines", "Failed: 3/0",
+	} {
+		if Scores(text) {
+			t.Errorf("%q is a score", text)
+		}
+	}
+}
