@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"precis/summarize/lex"
-	"precis/summarize/rules/words"
 )
 
 // A document is shown as one would sketch it: its title and outline, what it concludes, and whole sentences that say what to do and name what is
@@ -147,6 +146,7 @@ type sketcher struct {
 	units  []unit
 	heads  []unit         // its headings
 	names  map[int]string // and their texts, by line
+	above  []int32        // by line: the heading that it is below
 	taken  []unit
 	told   map[int]bool // the headings that gaps name, by line
 	order  []int        // and in the order in which they were chosen
@@ -158,9 +158,11 @@ type sketcher struct {
 // findHeads notes the headings.
 func (s *sketcher) findHeads() {
 	s.names = make(map[int]string, len(s.doc.landmarks))
-	for _, m := range s.doc.headings() {
+	heads := s.doc.headings()
+	for _, m := range heads {
 		s.names[m.line] = unmarked.Replace(m.name)
 	}
+	s.above = s.doc.below(heads)
 	for _, u := range s.units {
 		if u.level > 0 {
 			s.heads = append(s.heads, u)
@@ -170,15 +172,6 @@ func (s *sketcher) findHeads() {
 
 // unmarked takes the marks for emphasis out of a heading.
 var unmarked = strings.NewReplacer("**", "", "`", "")
-
-// headOf returns the heading that a line is below; none if there is none.
-func (s *sketcher) headOf(line int) int {
-	at, _ := slices.BinarySearchFunc(s.heads, line, func(u unit, line int) int { return u.line - line - 1 })
-	if at == 0 || s.doc.lines[s.heads[at-1].line].group != s.doc.lines[line].group {
-		return words.None
-	}
-	return s.heads[at-1].line
-}
 
 // toldHeads counts the headings that only gaps name.
 func (s *sketcher) toldHeads() (n int) {
@@ -213,11 +206,12 @@ func (s *sketcher) tell(line, room int) bool {
 
 // units divides a document into what has at most a length.
 func (d *document) units(longest int) (list []unit) {
-	heads := map[int]string{}
-	for _, m := range d.headings() {
+	heads, found := map[int]string{}, d.headings()
+	for _, m := range found {
 		heads[m.line] = m.name
 	}
-	heading, group, fenced, first, section, told := -1, -1, false, true, false, 0.0
+	above := d.below(found)
+	fenced, first, section, told := false, true, false, 0.0
 	text := func(u unit) { // a sentence
 		_, end := u.of(u.line, d)
 		switch said := d.lines[u.line].text[:end]; {
@@ -235,14 +229,11 @@ func (d *document) units(longest int) (list []unit) {
 				u.worth += ruleWorth
 			}
 		}
-		u.heading = heading
+		u.heading = int(above[u.line])
 		list = append(list, u)
 	}
 	for i := 0; i < len(d.lines); {
 		l := &d.lines[i]
-		if l.group != group {
-			heading, group = -1, l.group
-		}
 		next := i + 1
 		switch name, isHead := heads[i]; {
 		case strings.HasPrefix(l.text, "```") || strings.HasPrefix(l.text, "~~~") && !(i > 0 && d.underlines(i)):
@@ -250,16 +241,16 @@ func (d *document) units(longest int) (list []unit) {
 		case fenced:
 			var whole bool
 			if next, whole = d.example(i, longest); whole {
-				list = append(list, unit{line: i, last: next - 1, end: len(d.lines[next-1].text), heading: heading, worth: -1})
+				list = append(list, unit{line: i, last: next - 1, end: len(d.lines[next-1].text), heading: int(above[i]), worth: -1})
 				break
 			}
 			for k := i; k < next; k++ {
 				if text := d.lines[k].text; len(text) > 2 && text[0] != '#' {
-					list = append(list, d.bounded(unit{line: k, last: k, end: len(text), heading: heading, worth: -1}, longest))
+					list = append(list, d.bounded(unit{line: k, last: k, end: len(text), heading: int(above[k]), worth: -1}, longest))
 				}
 			}
 		case isHead:
-			heading, section, told = i, true, 0
+			section, told = true, 0
 			if telling.MatchString(name) {
 				told = tellingWorth
 			}

@@ -73,7 +73,7 @@ func TestDigest(t *testing.T) {
 				}
 				names := strings.Count(entry, ", ")
 				if entryHead.MatchString(entry) || strings.HasPrefix(entry, "… ") {
-					named += names
+					named += names + strings.Count(entry, ": ")
 				}
 				if names >= mostNamed {
 					t.Errorf("seed %d: %q", seed, line)
@@ -145,5 +145,37 @@ func TestWidestUnit(t *testing.T) {
 	}
 	if len(units) < 5 {
 		t.Errorf("%d units", len(units))
+	}
+}
+
+// TestHeadingsInLists: a heading in bold that an item of a list has ends with the item; names that come behind it stand under their line, and not
+// behind its name. Headings that are only counted are called so.
+func TestHeadingsInLists(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# Mooring guide\n\nIt says how vessels are moored, and what the harbour master must know of them.\n\n## Quick start\n\n1. **Read the plan** and ask what is unclear about it before anything else is done.\n\n")
+	for _, name := range []string{"Option A", "Option B", "Option C"} {
+		fmt.Fprintf(&b, "   **%s: moor at the quay**\n   - Requires the consent of the master, which is to be asked for in every case.\n   - Ropes are laid out `early_ropes_%s` as the weather has it, and taken in again.\n\n", name, strings.ToLower(name[7:]))
+	}
+	b.WriteString("2. Make the list of berths, and name who looks after each of them in the season.\n")
+	for _, name := range []string{"BerthCreate", "BerthUpdate", "assign_berths_now"} {
+		b.WriteString("   - The office has it at hand, and whoever comes there in the morning, when the tide is out and the gate is closed, may ask for it and gets it at once, without a fee and without a letter, as was said, by `" + name + "`\n")
+	}
+	b.WriteString("\n")
+	for n := range 40 {
+		fmt.Fprintf(&b, "Paragraph %d says at length what everybody knows of tides, of winds and of the sea in general.\n\n", n)
+	}
+	for n := range 20 {
+		fmt.Fprintf(&b, "### Season %d\n\nIn it the tide is watched by those who always have watched it, and it is said so.\n\n", n)
+	}
+	for _, c := range []struct{ name, want, not string }{
+		{"names behind the list", `(?m)^\d+\+: (?:assign_berths_now|BerthCreate|BerthUpdate)`, `Option C[^\n]*(?:Berth|assign_berths)`},
+		{"counted headings", `\+\d+ headings`, `\+\d+$`},
+	} {
+		in := Input{MessageID: "m", ToolName: "Read", Arguments: []byte(`{"file_path":"/a/mooring.md"}`), Content: b.String(), MaxChars: 620}
+		checkOutput(t, in)
+		text := ToolOutput(in).Text
+		if !regexp.MustCompile(c.want).MatchString(text) || regexp.MustCompile(c.not).MatchString(text) {
+			t.Errorf("%s: want %s, not %s:\n%s", c.name, c.want, c.not, text)
+		}
 	}
 }

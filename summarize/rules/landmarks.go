@@ -186,6 +186,38 @@ func (d *document) headings() []landmark {
 	return list
 }
 
+// below returns for each line the heading that it is below; none if there is none. One in bold that is indented, as an item of a list has it, ends
+// with what it is in.
+func (d *document) below(heads []landmark) []int32 {
+	list := make([]int32, len(d.lines))
+	var open []int32 // the last heading, in front of those in bold that are indented, each in the one before
+	fenced, group := false, -1
+	for i := range d.lines {
+		l := &d.lines[i]
+		if l.group != group {
+			open, group = open[:0], l.group
+		}
+		if strings.HasPrefix(l.text, "```") {
+			fenced = !fenced
+		}
+		isHead := len(heads) > 0 && heads[0].line == i
+		for n := len(open); n > 0 && l.text != "" && l.starts && !fenced; n = len(open) {
+			above := &d.lines[open[n-1]]
+			if l.indent > above.indent || !isHead && (l.indent == above.indent || above.text[0] != '*') {
+				break
+			}
+			open = open[:n-1]
+		}
+		if isHead {
+			open, heads = append(open, int32(i)), heads[1:]
+		}
+		if list[i] = words.None; len(open) > 0 {
+			list[i] = open[len(open)-1]
+		}
+	}
+	return list
+}
+
 // underlines reports whether a line makes the one above it a heading.
 func (d *document) underlines(i int) bool {
 	rule, text, rules := d.lines[i].text, d.lines[i-1].text, "=-"

@@ -33,7 +33,7 @@ func (s *sketcher) name(room int) {
 	slices.SortStableFunc(list, func(a, b mark) int { return cmp.Compare(b.rate, a.rate) })
 	for _, m := range list[:min(len(list), mostUnits)] {
 		size := lex.Runes(m.text) + len(", ")
-		head := s.headOf(m.line)
+		head := int(s.above[m.line])
 		if head >= 0 && !s.told[head] && !s.chosen[head] {
 			size += lex.Runes(s.headEntry(head)) + 3
 		}
@@ -161,37 +161,63 @@ func isTypedPath(text string, start, end int) bool {
 	return look&words.IsFileName != 0 || slash > 0 && (strings.Contains(word, ".") || strings.Contains(word, "_") || start > 0 && text[start-1] == '/' || strings.Count(word, "/") > 1 && strings.ToLower(word) == word)
 }
 
-// hidden names the headings and what else is worth it between two shown lines: `38 Usage: app.py · 61 Limits · +2`.
+// entry is what a gap tells: a heading and names from below it; or names alone, which are below what is shown above, or from a line on.
+type entry struct {
+	head  string
+	at    int // the number of the line, if the names are below another heading, or below none
+	names []string
+}
+
+func (e entry) String() string {
+	names := strings.Join(e.names, ", ")
+	switch {
+	case e.head != "" && names != "":
+		return e.head + ": " + names
+	case e.head == "" && e.at > 0:
+		return itoa(e.at) + "+: " + names
+	case e.head == "":
+		return "… " + names
+	}
+	return e.head
+}
+
+// hidden names the headings and what else is worth it between two shown lines: `38 Usage: app.py · 61 Limits · +2 headings`.
 func (s *sketcher) hidden(above, below int) string {
-	var entries []string
+	var entries []entry
 	marks := slices.DeleteFunc(slices.Clone(s.named), func(m mark) bool { return m.line < above || m.line >= below || s.chosen[m.line] })
 	slices.SortFunc(marks, func(a, b mark) int { return cmp.Or(a.line-b.line, a.start-b.start) })
-	namesTo := func(line int, sep string) string {
-		var b strings.Builder
+	last := int(s.above[above]) // the heading that what is told last is below
+	namesTo := func(line int) {
 		for ; len(marks) > 0 && marks[0].line < line; marks = marks[1:] {
-			b.WriteString(sep + marks[0].text)
-			sep = ", "
+			switch m, head := marks[0], int(s.above[marks[0].line]); {
+			case head != last:
+				entries, last = append(entries, entry{at: s.doc.lines[m.line].number, names: []string{m.text}}), head
+			case len(entries) == 0:
+				entries = append(entries, entry{names: []string{m.text}})
+			default:
+				e := &entries[len(entries)-1]
+				e.names = append(e.names, m.text)
+			}
 		}
-		return b.String()
 	}
 	more := 0
 	for _, h := range s.heads {
 		if h.line < above || h.line >= below || s.chosen[h.line] {
 			continue
 		}
+		namesTo(h.line)
 		if !s.told[h.line] {
 			more++
 			continue
 		}
-		entries = s.entered(entries, namesTo(h.line, ": "))
-		entries = append(entries, s.headEntry(h.line))
+		entries, last = append(entries, entry{head: s.headEntry(h.line)}), h.line
 	}
-	entries = s.entered(entries, namesTo(below, ": "))
-	if alone := s.alone(above, below); alone >= 0 && len(entries) == 1 && more == 0 && entries[0] == s.headEntry(alone) {
+	namesTo(below)
+	if alone := s.alone(above, below); alone >= 0 && len(entries) == 1 && more == 0 && entries[0].String() == s.headEntry(alone) {
 		return s.doc.lead(choice{line: alone}, nowhere) + s.doc.shown(choice{line: alone, end: s.head(alone).end}, false)
 	}
 	if more > 0 {
-		entries = append(entries, "+"+itoa(more))
+		entries = append(entries, entry{head: "+" + lex.Counted(more, "heading")})
 	}
 	return s.folded(entries)
 }
@@ -206,33 +232,20 @@ func (s *sketcher) alone(above, below int) int {
 	return words.None
 }
 
-// entered adds names to the last heading, or to what is shown above if there is none.
-func (s *sketcher) entered(entries []string, names string) []string {
-	switch n := len(entries); {
-	case names == "":
-	case n == 0:
-		entries = append(entries, "…"+names[1:])
-	default:
-		entries[n-1] += names
-	}
-	return entries
-}
-
-// folded writes entries into lines that are not too long.
-func (s *sketcher) folded(entries []string) string {
+// folded writes entries into lines that are not too long; names alone have a line of their own.
+func (s *sketcher) folded(entries []entry) string {
 	var b strings.Builder
 	size := 0
-	for n, text := range entries {
-		names := n == 0 && strings.HasPrefix(text, "…")
-		switch {
-		case n > 0 && size+lex.Runes(text) <= widestGap && !strings.HasPrefix(entries[0], "…") || n > 1 && size+lex.Runes(text) <= widestGap:
+	for n, e := range entries {
+		text := e.String()
+		if n > 0 && e.head != "" && entries[n-1].head != "" && (size+lex.Runes(text) <= widestGap || e.head[0] == '+') {
 			b.WriteString(" · ")
 			size += 3
-		default:
+		} else {
 			if size = 0; n > 0 {
 				b.WriteByte('\n')
 			}
-			if !s.doc.placed && !names {
+			if !s.doc.placed && e.head != "" {
 				b.WriteString("# ")
 			}
 		}
