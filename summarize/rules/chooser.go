@@ -129,9 +129,7 @@ const mostTooLong = 100
 func (c *chooser) choose(p choice) {
 	c.coverFragment(p)
 	c.chosen[p.line] = true
-	if at := c.doc.opener(p.line); at >= 0 {
-		c.opened[at] = true
-	}
+	c.openAbove(p.line)
 	if g := c.doc.lines[p.line].group; g >= 0 {
 		c.groups[g] = true
 	}
@@ -142,6 +140,15 @@ func (c *chooser) choose(p choice) {
 		}
 		if o := c.offer(i); o.rate > 0 {
 			c.queue.push(newBid(i, o.rate))
+		}
+	}
+}
+
+// openAbove notes that what opens a line's block is shown with it.
+func (c *chooser) openAbove(line int) {
+	for _, at := range c.doc.openers(line) {
+		if at >= 0 {
+			c.opened[at] = true
 		}
 	}
 }
@@ -241,10 +248,12 @@ func (c *chooser) overhead(i int) int {
 			n += lex.Runes(hitsMark(c.doc.hits[l.group]))
 		}
 	}
-	if at := c.doc.opener(i); at >= 0 && !c.chosen[at] && !c.opened[at] {
-		n += lex.Runes(c.doc.lines[at].text) + 1
-		if number := c.doc.lines[at].number; number > 0 {
-			n += digits(number) + 1
+	for _, at := range c.doc.openers(i) {
+		if at >= 0 && !c.chosen[at] && !c.opened[at] {
+			n += lex.Runes(c.doc.lines[at].text) + 1
+			if number := c.doc.lines[at].number; number > 0 {
+				n += digits(number) + 1
+			}
 		}
 	}
 	if l.number == 0 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"precis/summarize/lex"
+	"precis/summarize/rules/outline"
 	"precis/summarize/rules/words"
 )
 
@@ -269,6 +270,35 @@ func (c change) String() string {
 		return ""
 	}
 	return " +" + itoa(c.added) + " -" + itoa(c.removed)
+}
+
+// declaresAt reports whether a changed line of code declares something: a file that is deleted is what it declared.
+func (d *document) declaresAt(i int) bool {
+	text := d.lines[i].text
+	switch words.FileType(d.groups[d.lines[i].group]) {
+	case "Markdown", "text", "reStructuredText", "AsciiDoc", "LaTeX":
+		return false
+	}
+	indent, next := 0, ""
+	if d.lines[i].indentedInDiff() {
+		indent = 1
+	}
+	if i+1 < len(d.lines) && d.lines[i+1].text != "" {
+		next = strings.TrimLeft(d.lines[i+1].text[1:], " ")
+	}
+	_, ok := outline.In(strings.TrimLeft(text[1:], " "), indent, next)
+	return ok
+}
+
+// indentedInDiff reports whether a line of a diff has its text to the right of the margin.
+func (l *line) indentedInDiff() bool {
+	switch {
+	case len(l.text) < 2 || l.text[0] == '@':
+		return false
+	case l.text[0] == ' ':
+		return l.indent > 1
+	}
+	return l.text[1] == ' '
 }
 
 // changedIn reads the path in a line of git's that names a changed file, of --stat, a merge or a status, and where the line

@@ -508,9 +508,7 @@ func (s *sketcher) show(u unit) {
 		if u.level > 0 || start == 0 && end == len(s.doc.lines[i].text) {
 			s.chosen[i] = true
 		}
-		if at := s.doc.opener(i); at >= 0 {
-			s.opened[at] = true
-		}
+		s.openAbove(i)
 		if g := s.doc.lines[i].group; g >= 0 {
 			s.groups[g] = true
 		}

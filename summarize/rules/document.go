@@ -113,6 +113,7 @@ type document struct {
 	digest    bool              // and a document (digest.go)
 	anyRule   bool              // any sign may underline a heading
 	above     []int32           // by line: the one that opens the block it is in, if that has to be shown with it; may be nil
+	items     []int32           // by line: the head of the outermost item of a list that it is in, if that has to be shown too; may be nil
 	nested    bool              // what a line is of is told by the line that it is indented below
 }
 
@@ -706,6 +707,12 @@ func (d *document) findHeaded(from, to int) {
 
 // findBlocks finds what opens the blocks of an indented text.
 func (d *document) findBlocks(from, to int, settings bool) {
+	if settings && d.nested && d.items == nil {
+		d.items = make([]int32, len(d.lines))
+		for i := range d.items {
+			d.items[i] = words.None
+		}
+	}
 	var open []int
 	blank := words.None // the last such line: what is behind it is no part of a key with a value
 	for i := from; i < to; i++ {
@@ -723,8 +730,20 @@ func (d *document) findBlocks(from, to int, settings bool) {
 			if above := &d.lines[open[n-1]]; above.opens() || open[n-1] > blank && above.keyed() && l.keyed() {
 				d.above[i] = int32(open[n-1])
 			}
+			d.findItem(i, open)
 		}
 		open = append(open, i)
+	}
+}
+
+// findItem finds, among the lines that a line is below, the head of the outermost item of a list: what is of one item would else be read as of the one
+// shown above it.
+func (d *document) findItem(i int, open []int) {
+	for _, at := range open {
+		if head := &d.lines[at]; d.items != nil && strings.HasPrefix(head.text, "- ") && head.keyed() {
+			d.items[i] = int32(at)
+			return
+		}
 	}
 }
 
@@ -760,14 +779,18 @@ func (l *line) opens() bool {
 
 // keyed reports whether a line is a key and its value: `Reason: OOMKilled` is that of the state above it.
 func (l *line) keyed() bool {
-	at := strings.Index(l.text, ": ")
-	return at > 0 && at <= longestOpener/2 && (lex.IsUpper(l.text[0]) || lex.IsLower(l.text[0])) && len(l.text) <= longestOpener && !l.stamped && strings.Count(l.text[:at], " ") <= 2
+	text := strings.TrimPrefix(l.text, "- ") // the first key of an item
+	at := strings.Index(text, ": ")
+	return at > 0 && at <= longestOpener/2 && (lex.IsUpper(text[0]) || lex.IsLower(text[0])) && len(text) <= longestOpener && !l.stamped && strings.Count(text[:at], " ") <= 2
 }
 
-// opener returns the line that is to be shown above a line; none if there is none.
-func (d *document) opener(line int) int {
-	if d.above == nil {
-		return words.None
+// openers returns the lines that are to be shown above a line; none in the place of those that there are not.
+func (d *document) openers(line int) [2]int {
+	switch {
+	case d.above == nil:
+		return [2]int{words.None, words.None}
+	case d.items == nil:
+		return [2]int{words.None, int(d.above[line])}
 	}
-	return int(d.above[line])
+	return [2]int{int(d.items[line]), int(d.above[line])}
 }

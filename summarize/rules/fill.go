@@ -66,9 +66,7 @@ func (c *chooser) fill(picks []pick, room int) []pick {
 		}
 		shown[i] = true
 		said[l.text] = true
-		if at := c.doc.opener(i); at >= 0 {
-			c.opened[at] = true
-		}
+		c.openAbove(i)
 		picks = append(picks, p)
 	}
 	fillers := c.fillers(picks)

@@ -31,7 +31,7 @@ func TestOpeners(t *testing.T) {
 	doc := newDocument("State: Waiting\n  Reason: CrashLoopBackOff\nDate: Tue\n\n  window: keep late points\nif ready {\n  serve()\n", CommandOutput, nil)
 	doc.findOpeners()
 	for line, want := range map[int]int{0: -1, 1: 0, 4: -1, 5: -1, 6: 5} {
-		if got := doc.opener(line); got != want {
+		if got := doc.openers(line)[1]; got != want {
 			t.Errorf("%q is below line %d, want %d", doc.lines[line].text, got, want)
 		}
 	}
@@ -43,7 +43,7 @@ func TestLeads(t *testing.T) {
 		t.Helper()
 		doc := read(Input{}, text, FileContent, call.ParseArguments([]byte(args)))
 		for line, above := range want {
-			if got := doc.opener(line); got != above {
+			if got := doc.openers(line)[1]; got != above {
 				t.Errorf("%q is below line %d, want %d", doc.lines[line].text, got, above)
 			}
 		}

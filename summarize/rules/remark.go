@@ -72,7 +72,9 @@ func (d *document) remarks() []float64 {
 	if d.shape == shapeDiff {
 		for i := range d.lines {
 			if l := &d.lines[i]; l.group >= 0 && l.starts && !l.around && len(l.text) >= countedLine && strings.IndexByte("+-", l.text[0]) >= 0 {
-				worth[i] = changedWorth
+				if worth[i] = changedWorth; d.declaresAt(i) {
+					worth[i] = stateWorth
+				}
 			}
 		}
 	}

@@ -150,7 +150,7 @@ func TestLabelsOfTexts(t *testing.T) {
 	owner := func(text string) string {
 		for i := range doc.lines {
 			if doc.lines[i].text == "StaticText '"+text+"'" {
-				if above := doc.opener(i); above != words.None {
+				if above := doc.openers(i)[1]; above != words.None {
 					return doc.lines[above].text
 				}
 				return ""

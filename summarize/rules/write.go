@@ -96,9 +96,11 @@ func (d *document) withOpeners(picks []pick) []pick {
 		shown[p.line] = true
 	}
 	for _, p := range picks {
-		if at := d.opener(p.line); at >= 0 && !shown[at] {
-			shown[at] = true
-			picks = append(picks, pick{choice: choice{line: at, end: len(d.lines[at].text)}})
+		for _, at := range d.openers(p.line) {
+			if at >= 0 && !shown[at] {
+				shown[at] = true
+				picks = append(picks, pick{choice: choice{line: at, end: len(d.lines[at].text)}})
+			}
 		}
 	}
 	return picks
@@ -169,7 +171,7 @@ func (d *document) runsOn(above, p choice) bool {
 	}
 	switch {
 	case d.shape == shapeDiff:
-		return old[0] == '-' && current[0] == '+'
+		return old[0] == '-' && current[0] == '+' || d.leavesBlock(above.line, p.line)
 	case !d.prose:
 		return false
 	case lex.IsLower(current[0]):
@@ -178,6 +180,20 @@ func (d *document) runsOn(above, p choice) bool {
 	}
 	next := &d.lines[above.line+1]
 	return above.end == len(a.text) && next.text != "" && next.text[0] >= 'a' && next.text[0] <= 'z'
+}
+
+// leavesBlock reports whether a changed line that is indented is in another block than the one shown above it: a line at the margin, or the place of
+// another hunk, stands between them.
+func (d *document) leavesBlock(above, line int) bool {
+	if !d.lines[line].indentedInDiff() {
+		return false
+	}
+	for i := above + 1; i < line; i++ {
+		if l := &d.lines[i]; l.starts && len(l.text) > 1 && !l.indentedInDiff() {
+			return true
+		}
+	}
+	return false
 }
 
 // leftOut reports whether lines that say something stand between two.
