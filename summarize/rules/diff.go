@@ -322,18 +322,30 @@ func changedIn(text string) (path string, end int) {
 	return "", 0
 }
 
-// changedFiles are the files that git's lines name, by the shortest end of their paths that tells them apart.
+// changedFiles are the files that git's lines name, by the shortest end of their paths that tells them apart, with how many of their lines changed if it
+// is said: those of which more did are worth more.
 func (d *document) changedFiles() []landmark {
 	var list []landmark
 	var paths []string
+	var counts []int
+	most := 0
 	for i := range d.lines {
 		if path, end := changedIn(d.lines[i].text); end > 0 && len(list) < mostLandmarks {
 			list = append(list, landmark{line: i, worth: fileWorth, place: true})
-			paths = append(paths, path)
+			_, number, _ := strings.Cut(d.lines[i].text, " | ")
+			n := lex.Atoi(number)
+			paths, counts, most = append(paths, path), append(counts, n), max(most, n)
 		}
 	}
 	for i, name := range shortNames(paths) {
-		list[i].name = name
+		m := &list[i]
+		if m.name = name; counts[i] > 0 {
+			m.count = " " + itoa(counts[i])
+		}
+		if most > 0 {
+			m.share = float64(counts[i]) / float64(most)
+			m.worth *= (1 + m.share) / 2
+		}
 	}
 	return list
 }

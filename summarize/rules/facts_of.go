@@ -30,6 +30,9 @@ func (f *facts) command(args call.Arguments, doc *document) {
 	}
 	f.add("Exit", f.exit)
 	f.add("Tests", tests(f.ended.Tests))
+	if !filtered.MatchString(args.Command()) {
+		f.add("Packages", doc.packages(f.ended.Verdict))
+	}
 	if len(doc.changes) > 0 {
 		var all change
 		for _, c := range doc.changes {
@@ -71,6 +74,50 @@ func (f *facts) write(args call.Arguments, doc *document) {
 	f.add("Output", lex.Counted(doc.total, "line"))
 	f.note("output_lines", doc.total)
 }
+
+// filtered matches a command of whose output another program may print a part.
+var filtered = regexp.MustCompile(`(?:^|[^|])\|&?\s*(?:[^|&\st]|t[^e])`)
+
+// ofPackage matches the line that Go's test runner ends a package with.
+var ofPackage = regexp.MustCompile(`^(ok|FAIL|\?) +([\w./-]+) +(?:\(cached\)|[\d.]+s\b|\[)`)
+
+// packages sums up what Go's test runner, which does not, says of each package: "22 ok, 3 untested". The names of those that passed are worth less
+// then. It is empty for an output of which a part is missing, or of several runs, and if packages failed in what was read with success.
+func (d *document) packages(ended verdict.Verdict) string {
+	const least = 3
+	counts, seen := map[string]int{}, map[string]bool{}
+	var passed []int
+	for i := range d.lines {
+		m := ofPackage.FindStringSubmatch(d.lines[i].text)
+		if m == nil {
+			continue
+		}
+		if seen[m[2]] {
+			return ""
+		}
+		seen[m[2]] = true
+		counts[m[1]]++
+		if m[1] != "FAIL" {
+			passed = append(passed, i)
+		}
+	}
+	if len(seen) < least || counts["FAIL"] > 0 && ended == verdict.Success || d.cutOff || d.partly || d.middleCut || d.running != "" {
+		return ""
+	}
+	for _, i := range passed {
+		d.lines[i].favour = passedPackage
+	}
+	var list []string
+	for _, sign := range []string{"FAIL", "ok", "?"} {
+		if n := counts[sign]; n > 0 {
+			list = append(list, itoa(n)+" "+map[string]string{"FAIL": "failed", "ok": "ok", "?": "untested"}[sign])
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// passedPackage is the factor on the worth of its line.
+const passedPackage = 0.3
 
 // tests is what a test runner sums up: "12 passed, 1 failed".
 func tests(t verdict.Tally) string {

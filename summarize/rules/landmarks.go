@@ -22,6 +22,7 @@ type landmark struct {
 	base  string  // and what it is called there
 	count string  // what is said of it behind its name, if no line of it is shown: ` +12 -3`
 	worth float64 // on the scale of identifiers
+	share float64 // of a changed file: its lines that changed, of those of the one that changed most
 	file  bool    // the line stands for all lines of its file
 	place bool    // the name tells where to look, so that the line's own number is of no use
 }

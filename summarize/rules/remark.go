@@ -68,6 +68,9 @@ func (d *document) remarks() []float64 {
 		if !m.file && !m.place && !d.prose {
 			worth[m.line] = m.worth
 		}
+		if m.share > 0 {
+			worth[m.line] = stateWorth * m.share
+		}
 	}
 	if d.shape == shapeDiff {
 		for i := range d.lines {
