@@ -81,12 +81,11 @@ var filtered = regexp.MustCompile(`(?:^|[^|])\|&?\s*(?:[^|&\st]|t[^e])`)
 // ofPackage matches the line that Go's test runner ends a package with.
 var ofPackage = regexp.MustCompile(`^(ok|FAIL|\?) +([\w./-]+) +(?:\(cached\)|[\d.]+s\b|\[)`)
 
-// packages sums up what Go's test runner, which does not, says of each package: "22 ok, 3 untested". The names of those that passed are worth less
-// then. It is empty for an output of which a part is missing, or of several runs, and if packages failed in what was read with success.
+// packages sums up what Go's test runner, which does not, says of each package: "22 ok, 3 untested". It is empty for an output of which a part is
+// missing, or of several runs, and if packages failed in what was read with success.
 func (d *document) packages(ended verdict.Verdict) string {
 	const least = 3
 	counts, seen := map[string]int{}, map[string]bool{}
-	var passed []int
 	for i := range d.lines {
 		m := ofPackage.FindStringSubmatch(d.lines[i].text)
 		if m == nil {
@@ -97,15 +96,9 @@ func (d *document) packages(ended verdict.Verdict) string {
 		}
 		seen[m[2]] = true
 		counts[m[1]]++
-		if m[1] != "FAIL" {
-			passed = append(passed, i)
-		}
 	}
 	if len(seen) < least || counts["FAIL"] > 0 && ended == verdict.Success || d.cutOff || d.partly || d.middleCut || d.running != "" {
 		return ""
-	}
-	for _, i := range passed {
-		d.lines[i].favour = passedPackage
 	}
 	var list []string
 	for _, sign := range []string{"FAIL", "ok", "?"} {
@@ -115,9 +108,6 @@ func (d *document) packages(ended verdict.Verdict) string {
 	}
 	return strings.Join(list, ", ")
 }
-
-// passedPackage is the factor on the worth of its line.
-const passedPackage = 0.3
 
 // tests is what a test runner sums up: "12 passed, 1 failed".
 func tests(t verdict.Tally) string {

@@ -16,7 +16,8 @@ func TestGovernedLines(t *testing.T) {
 		{"a.go", "lookup := p.CheckpointID\nif lookup == \"\" {\n\tlookup = p.ID\n}\nuse(lookup)\nmore()\n", "lookup = p.ID", `if lookup == "" {`, ""},
 		{"a.go", "if lookup == \"\" {\n\tlookup = p.ID\n} else {\n\tlookup = p.Other\n}\nuse(lookup)\n", "lookup = p.Other", "} else {", ""},
 		{"a.go", "if lookup == \"\" {\n\tlookup = p.ID\n}\nuse(lookup)\nmore()\n", "use(lookup)", "", ""},
-		{"a.rb", "def moor\n  unless berth.free?\n    raise Full\n  end\nend\n", "raise Full", "unless berth.free?", ""},
+		{"a.rb", "def moor\n  unless berth.free?\n    raise Full\n  end\nend\n", "raise Full", "", ""}, // which says that it leaves
+		{"a.rb", "def moor\n  unless berth.free?\n    berth = other\n  end\nend\n", "berth = other", "unless berth.free?", ""},
 		{"a.py", "try:\n    open_gate()\nexcept TideError:\n    close_gate()\n", "close_gate()", "except TideError:", ""},
 		{"a.ts", "switch (kind) {\n  case 'tug':\n    assign(3)\n    break\n}\n", "assign(3)", "case 'tug':", ""},
 		{"a.go", "if ready {\n\ta()\n\tb()\n\tc()\n\td()\n}\n", "d()", "", ""}, // far below
