@@ -27,11 +27,12 @@ type chooser struct {
 	left    bids      // those of them that are not listed yet
 	remarks []float64 // by line: its worth apart from its identifiers
 
-	sections []section // of the list
-	dir      string    // of the last file that was added to it
-	place    []int32   // by identifier: its section; none: it is named where it is
-	above    []int     // the lines that are shown, in order
-	named    []bool    // by gap between them: the list names something in it
+	shortNames elementNames // of a page
+	sections   []section    // of the list
+	dir        string       // of the last file that was added to it
+	place      []int32      // by identifier: its section; none: it is named where it is
+	above      []int        // the lines that are shown, in order
+	named      []bool       // by gap between them: the list names something in it
 
 	gains        [mostMentions]float64 // of the line being offered: the gain of each mention
 	before, most [mostMentions + 1]float64
@@ -46,6 +47,9 @@ func newChooser(doc *document, words *vocabulary) *chooser {
 	for id := range words.words {
 		c.value[id] = words.words[id].worth
 		c.alone[id] = c.gain(int32(id))
+	}
+	if doc.shape == shapeSnapshot {
+		c.shortNames = doc.namesOf()
 	}
 	c.list = c.listed()
 	c.remarks = doc.remarks()

@@ -46,8 +46,12 @@ func (c *chooser) fill(picks []pick, room int) []pick {
 		said[c.doc.lines[p.line].text] = true
 	}
 	blobs := fillBlobs
+	framed := false // what all pages of a site have is shown last
 	take := func(i int) {
 		l := &c.doc.lines[i]
+		if c.doc.shape == shapeSnapshot && (strings.HasPrefix(l.text, "```") || !framed && l.favour > 0 && l.favour <= wrapWorth && !strings.Contains(l.text, "option ")) {
+			return
+		}
 		if room < fillRoom || shown[i] || l.text == "" || isRule(l.text) || l.dull() || l.aside || c.unasked(i) || c.doc.noisy && said[l.text] || c.doc.shape == shapeDiff && !l.starts {
 			return
 		}
@@ -71,6 +75,7 @@ func (c *chooser) fill(picks []pick, room int) []pick {
 	}
 	fillers := c.fillers(picks)
 	for _, around := range []bool{false, true} { // what changed comes before what is around it
+		framed = around
 		for _, i := range fillers {
 			l := &c.doc.lines[i]
 			if l.around == around && len(l.text) >= countedLine && !(c.doc.endFirst && l.alike >= logs.OftenAlike && !l.frag) {

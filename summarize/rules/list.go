@@ -413,9 +413,52 @@ func (c *chooser) label(id int32) string {
 	if c.doc.shape != shapeSnapshot {
 		return c.sign(id) + w.text
 	}
-	const longestName = 16
 	e, _ := page.ElementIn(c.doc.lines[w.first].text)
-	return w.text + " " + lex.Clip(e.Name, longestName)
+	return w.text + " " + c.shortNames.of(e)
+}
+
+// elementNames are the short names of a page's elements. One that another element of its role has too gives way to the ends of the name, if they tell them
+// apart: "Select…48GB memory".
+type elementNames struct{ first, last map[string]string } // by role and short name: the name that is cut so; empty if there are several
+
+const longestLabel = 16
+
+func (n elementNames) of(e page.Element) string {
+	name := strings.TrimSpace(e.Name)
+	begin, end := lex.Clip(name, longestLabel), endsOf(name)
+	if n.first[e.Role+begin] == "" && n.last[e.Role+end] != "" {
+		return end
+	}
+	return begin
+}
+
+// endsOf cuts the middle of a name.
+func endsOf(name string) string {
+	first, _, _ := strings.Cut(name, " ")
+	last := clipLeft(name, longestLabel-4)
+	if _, words, ok := strings.Cut(last, " "); ok && last != name {
+		last = lex.ClipMark + words
+	}
+	return lex.Prefix(first, longestLabel/2) + last
+}
+
+// namesOf reads which short names are those of several.
+func (d *document) namesOf() elementNames {
+	n := elementNames{map[string]string{}, map[string]string{}}
+	note := func(set map[string]string, key, name string) {
+		if was, ok := set[key]; ok && was != name {
+			name = ""
+		}
+		set[key] = name
+	}
+	for i := range d.lines {
+		if e, ok := page.ElementIn(d.lines[i].text); ok && strings.TrimSpace(e.Name) != "" {
+			name := strings.TrimSpace(e.Name)
+			note(n.first, e.Role+lex.Clip(name, longestLabel), name)
+			note(n.last, e.Role+endsOf(name), name)
+		}
+	}
+	return n
 }
 
 // sign returns what stands in front of an identifier where it is first, and belongs to it.
@@ -565,7 +608,10 @@ func (c *chooser) listable(w *word) bool {
 	if c.doc.shape == shapeSnapshot {
 		l := &c.doc.lines[w.first]
 		e, _ := page.ElementIn(l.text)
-		return !l.dull() && e.Name != "" && (strings.HasPrefix(l.text, "["+w.text+"] ") || strings.Contains(l.text, "[ref="+w.text+"]"))
+		if framed := l.favour > 0 && l.favour <= wrapWorth; framed && e.Role == "link" || page.IsText(l.text) {
+			return false // what all pages of a site have, or a table of contents; a text says nothing by its beginning
+		}
+		return !l.dull() && strings.TrimSpace(e.Name) != "" && (strings.HasPrefix(l.text, "["+w.text+"] ") || strings.Contains(l.text, "[ref="+w.text+"]"))
 	}
 	if c.doc.listing && strings.IndexByte(w.text, '/') >= 0 {
 		return false // whole paths are lines

@@ -53,7 +53,7 @@ func TestLeads(t *testing.T) {
 	settings := "on: push\njobs:\n  - name: build\n    steps:\n# nothing else: yet\n      cores: 2\n  - name: test\n    needs: build\n  - name: lint\n    needs: test\n"
 	check(`{"file_path":"a.yaml","offset":1}`, settings, map[int]int{5: 3, 2: 1, 6: 1})
 	long := "jobs:\n" + strings.Repeat("  - name: build\n    needs: all\n", maxLines) + "  - name: last\n"
-	check(`{"file_path":"a.yaml","offset":1}`, long, map[int]int{1: 0, maxLines / 2: -1, maxLines/2 + 1: -1})
+	check(`{"file_path":"a.yaml","offset":1}`, long, map[int]int{1: 0, maxLines / 2: -1, maxLines/2 + 1: maxLines / 2})
 	blank := strings.Repeat("\nneeds: all\n", maxLines)
 	if doc := read(Input{Drop: []string{"none"}}, blank, FileContent, call.ParseArguments([]byte(`{"file_path":"a.yaml"}`))); doc.resumes != maxLines/4 {
 		t.Errorf("the rest begins at line %d of %d, want %d", doc.resumes, len(doc.lines), maxLines/4)

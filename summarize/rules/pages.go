@@ -115,7 +115,7 @@ const (
 	didWorth  = 4    // what the call acted on: whether it took effect
 	wrapWorth = 0.2  // without a name of its own
 	dullWorth = 0.1  // of a role that says nothing without a name
-	restWorth = 0.02 // the rest of a long line: of an address
+	restWorth = 0.02 // the rest of a long line other than a text: of an address
 )
 
 // ofElement fits a line of an accessibility tree for being shown.
@@ -124,8 +124,11 @@ func (d *document) ofElement(l *line) {
 	if !ok {
 		return
 	}
-	name := page.Glyph.ReplaceAllString(e.Name, "")
+	name, contents := page.Glyph.ReplaceAllString(e.Name, ""), page.LeadsWithin(l.text)
 	l.text = strings.TrimRight(strings.Replace(l.text[:e.End], e.Name, name, 1), " ,:")
+	if strings.TrimSpace(name) == "" {
+		name = ""
+	}
 	framed := d.frames(e, l.indent)
 	repeats := e.Role == "StaticText" && strings.Contains(d.named, name)
 	within := d.saidByParent(e.Role, name, l.indent)
@@ -143,7 +146,7 @@ func (d *document) ofElement(l *line) {
 		l.favour, l.aside = didWorth, false
 	case d.alerts(e, l.indent) && name != "":
 		l.favour = didWorth
-	case e.Role == "RootWebArea" || repeats:
+	case e.Role == "RootWebArea" || repeats || e.Role == "StaticText" && consent.MatchString(name):
 		l.favour = dullWorth // the title is in the header
 	case framed && !page.Acts(e.Role):
 		l.favour = dullWorth
@@ -151,7 +154,7 @@ func (d *document) ofElement(l *line) {
 		l.favour = wrapWorth
 	case name == "" && !page.Acts(e.Role) && e.Role != "LabelText" && !strings.Contains(l.text, "]: "):
 		l.favour = dullWorth
-	case name == "" || again || e.Role == "option" && !page.InState(l.text):
+	case name == "" || again || contents || e.Role == "option" && !page.InState(l.text):
 		l.favour = wrapWorth
 	case page.Acts(e.Role):
 		l.favour = actWorth
@@ -159,6 +162,9 @@ func (d *document) ofElement(l *line) {
 		l.favour = wrapWorth // their text is that of the elements in them
 	}
 }
+
+// consent matches what a page asks of everybody who comes.
+var consent = regexp.MustCompile(`(?i)\b(?:we|site|website|uses?) .*\bcookies\b|\bcookies\b.*\b(?:consent|essential|policy|settings|preferences)\b`)
 
 // frames reports whether an element is part of what all pages of a site have: what stands before the main part, or in navigation.
 func (d *document) frames(e page.Element, indent int) bool {
@@ -252,12 +258,48 @@ func (d *document) alerts(e page.Element, indent int) bool {
 // Without it they would be read as what the line above them says.
 func (d *document) findOwners() {
 	d.above = make([]int32, len(d.lines))
+	alike := d.alikeStates()
 	for i := range d.above {
 		d.above[i] = words.None
-		if l := &d.lines[i]; !l.aside && !l.dull() && strings.HasPrefix(l.text, "StaticText ") {
+		if alike[i] {
+			d.above[i] = d.groupOf(i)
+		}
+		if l := &d.lines[i]; !l.aside && !l.dull() && page.IsText(l.text) {
 			d.above[i] = d.ownerOf(i)
 		}
 	}
+}
+
+// alikeStates returns which elements in a state are called as others in one are: four times what is chosen says nothing without what it is chosen for.
+func (d *document) alikeStates() map[int]bool {
+	first, alike := map[string]int{}, map[int]bool{}
+	for i := range d.lines {
+		if l := &d.lines[i]; l.starts && page.InState(l.text) {
+			e, _ := page.ElementIn(l.text)
+			if at, ok := first[e.Role+e.Name]; ok {
+				alike[at], alike[i] = true, true
+			} else {
+				first[e.Role+e.Name] = i
+			}
+		}
+	}
+	return alike
+}
+
+// groupOf returns the line of the named element that an element is in.
+func (d *document) groupOf(i int) int32 {
+	indent := d.lines[i].indent
+	for j := i - 1; j >= 0 && indent > 0; j-- {
+		o := &d.lines[j]
+		if o.indent >= indent || !o.starts {
+			continue
+		}
+		indent = o.indent
+		if e, ok := page.ElementIn(o.text); ok && strings.TrimSpace(e.Name) != "" && e.Role != "RootWebArea" {
+			return int32(j)
+		}
+	}
+	return words.None
 }
 
 // ownerOf returns the line that a text is about, from those in front of it.
@@ -294,7 +336,8 @@ func (d *document) ownerOf(i int) int32 {
 
 // continues reports whether a text goes on with a sentence, of which words in bold are a part.
 func continues(text string) bool {
-	text = strings.TrimLeft(strings.TrimPrefix(text, "StaticText "), `'" `)
+	e, _ := page.ElementIn(text)
+	text = strings.TrimLeft(e.Name, " ")
 	return text != "" && (lex.IsLower(text[0]) || strings.IndexByte(",.;:)", text[0]) >= 0)
 }
 
@@ -305,7 +348,10 @@ func setsOff(role string) bool {
 
 // isLabel reports whether a text is all that an element without a name has, by which a page sets off what the texts behind it are: a term, words in bold.
 func (d *document) isLabel(i int) bool {
-	if i == 0 || !strings.HasPrefix(d.lines[i].text, "StaticText ") {
+	if i == 0 || !page.IsText(d.lines[i].text) {
+		return false
+	}
+	if e, _ := page.ElementIn(d.lines[i].text); strings.TrimSpace(e.Name) == "" {
 		return false
 	}
 	around := &d.lines[i-1]

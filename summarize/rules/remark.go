@@ -25,6 +25,7 @@ const (
 	namedWorth    = 0.6   // a line whose place a message has named: of an error, of a match
 
 	matchWorth   = 0.2  // a match among the lines around it: they say nothing without it
+	inputWorth   = 0.1  // what is to be filled in or chosen, of a page
 	controlWorth = 0.01 // an element of a page that a user acts on, even if the page before had it: what is there is the state
 )
 
@@ -147,18 +148,26 @@ func (d *document) remarkSnapshot(worth []float64) {
 		switch l := &d.lines[i]; {
 		case !l.starts:
 		case l.favour == didWorth:
-			worth[i] = stateWorth
+			worth[i] = 2 * stateWorth
 			if text := d.labelled(i); text >= 0 {
 				worth[text] = stateWorth
 			}
 		case page.InState(l.text) && !strings.HasPrefix(l.text, "RootWebArea ") && !strings.Contains(l.text, "] option "): // its box says which is chosen
 			worth[i] = stateWorth
 		case l.favour == actWorth:
-			worth[i] = controlWorth
-		case l.favour == 0 && strings.HasPrefix(l.text, "StaticText ") || strings.Contains(l.text, "] heading "):
+			if worth[i] = controlWorth; takesInput(l.text) {
+				worth[i] = inputWorth
+			}
+		case l.favour == 0 && page.IsText(l.text) || strings.Contains(l.text, "] heading "):
 			worth[i] = d.said(l.text)
 		}
 	}
+}
+
+// takesInput reports whether an element is to be filled in or chosen.
+func takesInput(text string) bool {
+	e, ok := page.ElementIn(text)
+	return ok && page.TakesInput(e.Role)
 }
 
 // said is the worth of a page's text: of sentences, and of numbers, such as those in a table.
@@ -166,7 +175,7 @@ func (d *document) said(text string) float64 {
 	const sentence = 5
 	switch {
 	case strings.Count(text, " ") >= sentence:
-		return stateWorth
+		return stateWorth * max(1, float64(min(len(text), longest))/shortLine)
 	case words.DigitAt(text) >= 0:
 		return stateWorth / 4
 	}

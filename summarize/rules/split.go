@@ -6,6 +6,7 @@ import (
 	"precis/summarize/lex"
 	"precis/summarize/rules/logs"
 	"precis/summarize/rules/outline"
+	"precis/summarize/rules/page"
 )
 
 // longest is the length in bytes above which a line is split into fragments that are chosen separately.
@@ -38,7 +39,7 @@ func (d *document) split(l line) {
 func (d *document) append(l line) {
 	if l.frag {
 		l.kind = outline.KindOf(l.text, d.shape == shapeDiff)
-		if d.shape == shapeSnapshot && !l.starts {
+		if d.shape == shapeSnapshot && !l.starts && !page.IsText(d.lines[d.row(len(d.lines)-1)].text) {
 			l.favour = restWorth
 		}
 	}

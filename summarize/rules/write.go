@@ -126,7 +126,10 @@ const gapMark = "…\n"
 // parted reports whether a line would be taken for a part of what is shown above it: the line that it is indented below stands between
 // them.
 func (d *document) parted(above, line int) bool {
-	if l := &d.lines[line]; !d.nested || d.shape == shapeSnapshot && !strings.HasPrefix(l.text, "StaticText ") && !strings.Contains(l.text, "] option ") {
+	if d.shape == shapeSnapshot && d.hidesChoices(above, line) {
+		return true
+	}
+	if l := &d.lines[line]; !d.nested || d.shape == shapeSnapshot && !page.IsText(l.text) && !strings.Contains(l.text, "] option ") {
 		return false
 	}
 	if e, ok := page.ElementIn(d.lines[above].text); ok && d.shape == shapeSnapshot && e.Name != "" && !strings.HasPrefix(e.Role, "combo") && !strings.HasPrefix(e.Role, "list") && !strings.Contains(d.lines[line].text, "] option ") {
@@ -134,6 +137,22 @@ func (d *document) parted(above, line int) bool {
 	}
 	for i := above + 1; i < line; i++ {
 		if l := &d.lines[i]; l.indent < d.lines[line].indent && l.text != "" && l.text[0] != '#' {
+			return true
+		}
+	}
+	return false
+}
+
+// hidesChoices reports whether, between two lines of a page, others stand that a user could fill in or choose like one of those two: else that would
+// read as the only one.
+func (d *document) hidesChoices(above, line int) bool {
+	a, _ := page.ElementIn(d.lines[above].text)
+	b, _ := page.ElementIn(d.lines[line].text)
+	if !page.TakesInput(a.Role) && !page.TakesInput(b.Role) {
+		return false
+	}
+	for i := above + 1; i < line; i++ {
+		if e, ok := page.ElementIn(d.lines[i].text); ok && (e.Role == a.Role || e.Role == b.Role) && page.TakesInput(e.Role) {
 			return true
 		}
 	}

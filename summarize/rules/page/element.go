@@ -39,6 +39,7 @@ func ElementIn(text string) (e Element, ok bool) {
 	case e.Role == "":
 		return e, false
 	case strings.HasPrefix(rest, " '") || strings.HasPrefix(rest, ` "`) || strings.HasPrefix(rest, " ["):
+	case text[0] == '[' && rest == "": // it has no name, and nothing is said of it
 	case !bullet || rest != "" && rest[0] != ':':
 		return e, false
 	}
@@ -114,6 +115,19 @@ func IsGlyph(text string) bool {
 	}
 	return lex.Runes(e.Name) == 1 && strings.ContainsAny(e.Name, ">•|·/*:-–—›»")
 }
+
+// IsText reports whether an element is a text, with an id or without.
+func IsText(text string) bool {
+	if text != "" && text[0] == '[' {
+		_, text, _ = strings.Cut(text, "] ")
+	}
+	return strings.HasPrefix(text, "StaticText ")
+}
+
+// LeadsWithin reports whether a link leads to a place in a page: as those of its table of contents do. An address of an application has a slash there.
+func LeadsWithin(text string) bool { return within.MatchString(text) }
+
+var within = regexp.MustCompile(`(?:\[url: |url=['"]|/url: ["']?)[^\s'"\]]*#[^\s'"\]/!]+['"\]]`)
 
 // TakesInput reports whether a user fills in or chooses elements of a role: one without a name counts too.
 func TakesInput(role string) bool {
