@@ -90,6 +90,11 @@ func read(in Input, source string, category Category, args call.Arguments) docum
 	if path, from := args.Shown(); in.held || doc.placed || category == FileContent && from == 0 && (path != "" || args.Command() != "") {
 		doc.unplaced()
 	}
+	if doc.total == 1 { // the number of a line says nothing if there is no other, and reads as a part of it
+		for i := range doc.lines {
+			doc.lines[i].number, doc.lines[i].at = 0, 0
+		}
+	}
 	if len(in.Drop) > 0 { // they may be what is left of lines
 		for _, l := range doc.lines[:doc.resumes] {
 			if l.text == "" {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"precis/summarize/lex"
 	"precis/summarize/rules/page"
@@ -31,10 +32,11 @@ func (d *document) write(picks []pick, named func(above, below int) string) body
 	titled := false            // a heading is shown: what comes would be taken for a part of what it is about
 	for n, p := range picks {
 		l := &d.lines[p.line]
-		if n > 0 {
+		text := named(max(0, last.line), p.line)
+		if n > 0 && (text != "" || !d.continues(last, p.choice)) {
 			b.WriteByte('\n')
 		}
-		if text := named(max(0, last.line), p.line); text != "" {
+		if text != "" {
 			b.WriteString(text + "\n")
 			last = nowhere
 		}
@@ -50,13 +52,13 @@ func (d *document) write(picks []pick, named func(above, below int) string) body
 				out.shown++
 			}
 		}
-		if n > 0 && l.group == group && (d.parted(picks[n-1].line, p.line) || titled && d.underOther(picks[n-1].line, p.line) || d.runsOn(picks[n-1].choice, p.choice)) {
+		if n > 0 && l.group == group && (d.parted(picks[n-1].line, p.line) || d.entersDocument(picks[n-1].line, p.line) || titled && d.underOther(picks[n-1].line, p.line) || d.runsOn(picks[n-1].choice, p.choice)) {
 			b.WriteString(gapMark)
 		}
 		group = l.group
 		_, heading := headingOf(l.text)
 		titled = titled || heading && d.prose && !d.digest
-		text := d.lead(p.choice, last) + d.shown(p.choice, n+1 < len(picks) && picks[n+1].line == p.line+1)
+		text = d.lead(p.choice, last) + d.shown(p.choice, n+1 < len(picks) && picks[n+1].line == p.line+1)
 		b.WriteString(text)
 		last = p.choice
 		if !l.altered {
@@ -201,6 +203,41 @@ func (d *document) runsOn(above, p choice) bool {
 	return above.end == len(a.text) && next.text != "" && next.text[0] >= 'a' && next.text[0] <= 'z'
 }
 
+// entersDocument reports whether a line is of another document than the one shown above it, of those that an output has one after another: JSON behind
+// JSON, parts of YAML. Numbers tell that too.
+func (d *document) entersDocument(above, line int) bool {
+	if d.lines[line].number > 0 || d.shape == shapeSnapshot || d.prose {
+		return false
+	}
+	closed := false // the line above ends a value
+	for i := above; i < line; i++ {
+		l := &d.lines[i]
+		if i > above && l.indent == 0 && (l.text == "---" && d.nested || closed && (l.text == "{" || l.text == "[")) {
+			return true
+		}
+		if l.text != "" {
+			closed = l.text == "}" || l.text == "]"
+		}
+	}
+	return false
+}
+
+// continues reports whether a fragment goes on with the line of the one above it.
+func (d *document) continues(above, p choice) bool {
+	return above.line >= 0 && above.line == p.line-1 && !d.lines[p.line].starts && p.start == 0 && above.end == len(d.lines[above.line].text)
+}
+
+// glue is what stands between the two parts of a line: a blank, if the line has one there.
+func (d *document) glue(line int) string {
+	const known = 24
+	a, b := d.lines[line-1].text, d.lines[line].text
+	a, b = a[max(0, len(a)-known):], b[:min(len(b), known)]
+	if utf8.ValidString(a) && utf8.ValidString(b) && strings.Contains(d.source, a+b) {
+		return ""
+	}
+	return " "
+}
+
 // leavesBlock reports whether a changed line that is indented is in another block than the one shown above it: a line at the margin, or the place of
 // another hunk, stands between them.
 func (d *document) leavesBlock(above, line int) bool {
@@ -272,8 +309,8 @@ func (d *document) lead(p, last choice) string {
 	number, within := d.lines[p.line].number, d.within(p)
 	below := last.line == p.line-1
 	switch {
-	case below && !d.lines[p.line].starts && p.start == 0 && last.end == len(d.lines[last.line].text):
-		return " " // continues the fragment above
+	case d.continues(last, p):
+		return d.glue(p.line)
 	case number == 0 && within:
 		return innerMark
 	case number == 0:
