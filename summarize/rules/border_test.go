@@ -13,7 +13,7 @@ func TestBorders(t *testing.T) {
 		fmt.Fprintf(&objects, "{\n  \"name\": \"@harbour/%s\",\n  \"version\": \"1.2.3\",\n  \"dependencies\": {\n", name)
 		for i := range 12 {
 			fmt.Fprintf(&objects, "    \"@harbour/%s-part-%c\": \"%d.1.0\",\n", name, 'a'+i, i)
-			}
+		}
 		objects.WriteString("    \"last\": \"1\"\n  }\n}\n")
 	}
 	bits := strings.Repeat("0110011001101100011000010110", 40) + "1110///DONE:0:DONE///"
@@ -28,7 +28,7 @@ func TestBorders(t *testing.T) {
 			t.Errorf("%s: want %q, not %q in\n%s", c.name, c.want, c.not, text)
 		}
 	}
-	doc := newDocument(bits+"\n"+strings.Repeat("hull and mast, ", 30), CommandOutput, nil)
+	doc := read(Input{}, bits+"\n"+strings.Repeat("hull and mast, ", 30), CommandOutput, nil)
 	var picks []pick
 	for i := range doc.lines {
 		picks = append(picks, pick{choice: choice{line: i, end: len(doc.lines[i].text)}})
