@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"precis/summarize/lex"
 	"precis/summarize/rules/page"
@@ -33,7 +32,8 @@ func (d *document) write(picks []pick, named func(above, below int) string) body
 	for n, p := range picks {
 		l := &d.lines[p.line]
 		text := named(max(0, last.line), p.line)
-		if n > 0 && (text != "" || !d.continues(last, p.choice)) {
+		_, joins := d.glue(p.line)
+		if n > 0 && (text != "" || !joins || !d.continues(last, p.choice)) {
 			b.WriteByte('\n')
 		}
 		if text != "" {
@@ -227,15 +227,21 @@ func (d *document) continues(above, p choice) bool {
 	return above.line >= 0 && above.line == p.line-1 && !d.lines[p.line].starts && p.start == 0 && above.end == len(d.lines[above.line].text)
 }
 
-// glue is what stands between the two parts of a line: a blank, if the line has one there.
-func (d *document) glue(line int) string {
+// glue is what stands between a part of a line and the one above it: nothing or a blank; ok is false if the line has something else there, such as a line
+// break in a string.
+func (d *document) glue(line int) (blank string, ok bool) {
 	const known = 24
+	if line == 0 || d.lines[line].starts {
+		return "", false
+	}
 	a, b := d.lines[line-1].text, d.lines[line].text
 	a, b = a[max(0, len(a)-known):], b[:min(len(b), known)]
-	if utf8.ValidString(a) && utf8.ValidString(b) && strings.Contains(d.source, a+b) {
-		return ""
+	for _, blank := range []string{"", " "} {
+		if strings.Contains(d.source, a+blank+b) {
+			return blank, true
+		}
 	}
-	return " "
+	return "", false
 }
 
 // leavesBlock reports whether a changed line that is indented is in another block than the one shown above it: a line at the margin, or the place of
@@ -310,7 +316,11 @@ func (d *document) lead(p, last choice) string {
 	below := last.line == p.line-1
 	switch {
 	case d.continues(last, p):
-		return d.glue(p.line)
+		blank, joins := d.glue(p.line)
+		if !joins {
+			blank = " " // it has a line of its own
+		}
+		return blank
 	case number == 0 && within:
 		return innerMark
 	case number == 0:
