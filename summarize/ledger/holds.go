@@ -62,23 +62,21 @@ func (v *view) acted(n Note) bool {
 // that was not it.
 func (v *view) settledOtherwise(n Note) bool {
 	const talk = 60 // messages
-	for _, e := range v.eventsOf(confirmed, n.Last) {
-		if e.Last > n.Last+talk {
-			return false
-		}
-		said := uint64(0) // when what is confirmed was
-		for _, list := range [][]Note{v.l.Plans, v.l.Answers, v.l.Decisions} {
-			for _, d := range list {
-				if d.Last < e.Last {
-					said = max(said, d.Last)
-				}
+	later := v.eventsOf(confirmed, n.Last)
+	if len(later) == 0 || later[0].Last > n.Last+talk {
+		return false
+	}
+	said := uint64(0) // when what is confirmed was
+	for _, list := range [][]Note{v.l.Plans, v.l.Answers, v.l.Decisions} {
+		for _, d := range list {
+			if d.Last < later[0].Last {
+				said = max(said, d.Last)
 			}
 		}
-		return n.Last < said && slices.ContainsFunc(v.l.Requests, func(r Note) bool {
-			return n.Last < r.Last && r.Last < e.Last && (denies.MatchString(r.Text) || refutes.MatchString(r.Text))
-		})
 	}
-	return false
+	return n.Last < said && slices.ContainsFunc(v.l.Requests, func(r Note) bool {
+		return n.Last < r.Last && r.Last < later[0].Last && (denies.MatchString(r.Text) || refutes.MatchString(r.Text))
+	})
 }
 
 // intends is in a sentence about what the assistant is going to do.

@@ -298,7 +298,7 @@ func (l *line) indentedInDiff() bool {
 	case l.text[0] == ' ':
 		return l.indent > 1
 	}
-	return l.text[1] == ' '
+	return l.text[1] == ' ' || l.text[1] == '\t'
 }
 
 // changedIn reads the path in a line of git's that names a changed file, of --stat, a merge or a status, and where the line

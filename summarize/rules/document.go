@@ -747,6 +747,9 @@ func (d *document) findItem(i int, open []int) {
 	}
 }
 
+// leaving matches a statement that ends what is running, which says itself that it does not always run.
+var leaving = regexp.MustCompile(`^(?:return|throw|raise|break|continue|panic|exit|die|fail|goto|yield)\b|\.(?:Fatal|Error|Skip|Exit|exit)`)
+
 // findConditions finds the conditions and loops that lines of code are directly in: without its condition a statement reads as one that is always
 // reached.
 func (d *document) findConditions(from, to int) {
@@ -761,7 +764,7 @@ func (d *document) findConditions(from, to int) {
 			open = open[:len(open)-1]
 		}
 		if n := len(open); n > 0 && l.text[0] != '}' && l.text[0] != ')' {
-			if at := open[n-1]; i-at <= farthest && len(d.lines[at].text) <= widest && outline.Conditions(d.lines[at].text) {
+			if at := open[n-1]; i-at <= farthest && len(d.lines[at].text) <= widest && outline.Conditions(d.lines[at].text) && !leaving.MatchString(l.text) {
 				d.above[i] = int32(at)
 			}
 		}

@@ -20,8 +20,8 @@ func TestGovernedLines(t *testing.T) {
 		{"a.rb", "def moor\n  unless berth.free?\n    berth = other\n  end\nend\n", "berth = other", "unless berth.free?", ""},
 		{"a.py", "try:\n    open_gate()\nexcept TideError:\n    close_gate()\n", "close_gate()", "except TideError:", ""},
 		{"a.ts", "switch (kind) {\n  case 'tug':\n    assign(3)\n    break\n}\n", "assign(3)", "case 'tug':", ""},
-		{"a.go", "if ready {\n\ta()\n\tb()\n\tc()\n\td()\n}\n", "d()", "", ""}, // far below
-		{"a.go", "for {\n\ta()\n}\nfunction := 1\nx()\n", "a()", "", ""},
+		{"a.go", "if ready {\n\ta()\n\tb()\n\tc()\n\td()\n\te()\n}\n", "e()", "", ""}, // far below
+		{"a.go", "for {\n\ta()\n}\nfunction := 1\nx()\n", "a()", "for {", ""},
 		{"a.go", "ifs := list {\n\ta()\n}\nx()\ny()\n", "a()", "", ""},
 		{"a.yaml", "tests:\n  - id: gate\n    asserts:\n      - name: safety\n        type: grader\n        prompt: check.md\n  - id: other\n    asserts:\n      - name: safety\n        prompt: strict.md\n", "prompt: strict.md", "- name: safety", "- id: other"},
 	} {
@@ -67,7 +67,7 @@ func testDeletedFile(t *testing.T, file string, declares bool) {
 	}
 	in := Input{MessageID: "m", ToolName: "bash", Arguments: []byte(`{"command":"git diff HEAD"}`), Content: b.String(), MaxChars: 800, PreserveErrors: true}
 	checkOutput(t, in)
-	text := ToolOutput(in).Text
+	text := strings.ReplaceAll(ToolOutput(in).Text, "\t", " ")
 	last := ""
 	for _, line := range strings.Split(text, "\n") {
 		var n int

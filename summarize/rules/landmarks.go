@@ -351,7 +351,7 @@ var listItem = regexp.MustCompile(`^(?:[-*•] |\d+[.)] )`)
 const mostConclusions = 3
 
 // mostAnswers is how many further items are the answer if what the heading says was asked for: `List the gaps.`
-const mostAnswers = 5
+const mostAnswers = 4
 
 // isAsked reports whether the call asks for what a heading says, by a word of it.
 func (d *document) isAsked(heading string) bool {
