@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -250,4 +252,39 @@ func TestBulkOfManyThreads(t *testing.T) {
 	if n := eventsOf(t, verifyStore(t, c, b), c.Partitions); n != threads {
 		t.Errorf("%d events counted, %d are there", n, threads)
 	}
+}
+
+// A partition that is given up while it is read in bulk ends behind the last batch of that. No other test runs meanwhile: its stacks would count.
+func TestGivenUpInBulk(t *testing.T) {
+	b, c := openBroker(t, t.TempDir()), settings(t)
+	c.Partitions = 1
+	lived(t, processor.Options{Config: c, Logger: logger(t), Broker: b})
+	grown(t, b.Conn(), "a", 40)
+	member := *c
+	member.Cluster.Name, member.DataDir = "flock", t.TempDir()
+	var reads atomic.Bool
+	release := make(chan struct{})
+	p := start(t, processor.Options{Config: &member, Logger: logger(t), Broker: b, BulkFrom: 1, BulkBytes: 2, Failpoint: func(name string, partition int) error {
+		switch {
+		case partition != 0:
+		case name == processor.FailApplied:
+			reads.Store(true)
+		case name == processor.FailSeen && reads.Load():
+			<-release
+		}
+		return nil
+	}})
+	until(t, "no batch waits for those before it", func() bool {
+		return slices.ContainsFunc(strings.Split(stacks(), "\n\n"), func(one string) bool {
+			return strings.Contains(one, "[chan send") && strings.Contains(one, "(*partition).follow(") && strings.Contains(one, "(*partition).bulk(")
+		})
+	})
+	p.MakeAgain(0)
+	until(t, "the partition is not given up", func() bool { return strings.Contains(stacks(), "(*Processor).endLife(") })
+	close(release)
+	until(t, "it is not taken again", func() bool { return !p.MadeAgain(0) && len(p.Owned()) == c.Partitions+1 })
+	if err := p.Settled(within(t)); err != nil {
+		t.Error(err)
+	}
+	p.end()
 }

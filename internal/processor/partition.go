@@ -81,11 +81,12 @@ type partition struct {
 	// it returns.
 	lostRows func(error) error
 	life     life
-	reads    bool        // it has a lane; changed while no lane runs
-	current  atomic.Bool // its lane has reached what was the log's end when it began
-	leaves   atomic.Bool // it is being taken out of the set
-	rivaled  atomic.Bool // another processor has it
-	anew     atomic.Bool // it is given up since it is to be made again
+	inBulk   sync.WaitGroup // the bulk that a partition of a cluster begins with
+	reads    bool           // it has a lane; changed while no lane runs
+	current  atomic.Bool    // its lane has reached what was the log's end when it began
+	leaves   atomic.Bool    // it is being taken out of the set
+	rivaled  atomic.Bool    // another processor has it
+	anew     atomic.Bool    // it is given up since it is to be made again
 }
 
 // batchBytes is the size at which the open batch is committed, whatever the lane's own bound in events: a rejection

@@ -159,12 +159,16 @@ func (p *Processor) Acquire(ctx context.Context, ids []int) error {
 		return err
 	}
 	for _, part := range parts {
+		part.inBulk.Add(1) // who takes it out meanwhile waits for that
 		p.shares.live(part)
 	}
 	p.edit(func(list []*partition) []*partition { return append(list, parts...) })
 	at, err := p.streams(ctx)
 	if err == nil {
 		err = p.bulk(ctx, parts, behind(parts, at.events, p.opts.Now()))
+	}
+	for _, part := range parts {
+		part.inBulk.Done()
 	}
 	if err == nil {
 		err = p.between(ctx, func() {
@@ -418,6 +422,7 @@ func (p *Processor) between(ctx context.Context, f func()) error {
 func (p *Processor) endLife(parts []*partition, orderly bool) error {
 	for _, part := range parts {
 		part.stop()
+		part.inBulk.Wait() // no lane, and it commits what it has applied
 		part.life.settled()
 		part.life.rest()
 	}
