@@ -203,3 +203,6 @@ func (p *Processor) Together(ctx context.Context) error { return p.shares.member
 
 // Yield ends the following of a partition for a moment, as who takes it over does.
 func (p *Processor) Yield(id int) { p.shares.follower.Yield([]int{id})() }
+
+// Orphan says that a partition can't be followed behind a fork, since that of the parent, from, is not followed.
+func (p *Processor) Orphan(ctx context.Context, id, from int) { p.orphan(ctx, id, from) }

@@ -1,9 +1,12 @@
 package processor_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"precis/internal/broker"
 )
@@ -119,5 +122,32 @@ func TestForkWhosePartitionsAreFollowedAgain(t *testing.T) {
 	f.settleAll()
 	k.inherits(t, "taken over", second)
 	f.exact()
+	f.end(second, false)
+}
+
+// A partition that can't be followed behind a fork has the cluster keep all partitions together only where the parent's is to stay another processor's.
+func TestOrphanOfAnOwnPartition(t *testing.T) {
+	t.Parallel()
+	f := newFlock(t, 33)
+	f.config.Cluster.Standbys, f.config.Cluster.Snapshots, f.lease = 0, 0, 5*time.Second
+	first, second := f.join(), f.join()
+	until(t, "the partitions are not divided", func() bool {
+		a, b := first.Owned(), second.Owned()
+		return len(a) > 1 && len(b) > 0 && len(a)+len(b) == f.config.Partitions+1
+	})
+	kv, err := f.broker.JetStream().KeyValue(within(t), "precis_flock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := first.Owned()
+	first.Orphan(within(t), own[0], own[1])
+	if _, err := kv.Get(within(t), "together"); !errors.Is(err, jetstream.ErrKeyNotFound) {
+		t.Errorf("behind a fork of an own partition's thread: %v", err)
+	}
+	first.Orphan(within(t), own[0], second.Owned()[0])
+	if _, err := kv.Get(within(t), "together"); err != nil {
+		t.Errorf("behind a fork of another one's: %v", err)
+	}
+	f.end(first, false)
 	f.end(second, false)
 }

@@ -72,10 +72,11 @@ func (p *Processor) openFollowed(ctx context.Context, id int) (st *state.Partiti
 	return st, f, err
 }
 
-// orphan has the cluster keep all partitions together if this processor is to have one that it can't follow behind a fork.
-func (p *Processor) orphan(ctx context.Context, id int) {
+// orphan has the cluster keep all partitions together if this processor is to have one that it can't follow behind a fork of a thread of
+// another one: unless it is to have that as well, and takes it, or has it already.
+func (p *Processor) orphan(ctx context.Context, id, from int) {
 	m := p.shares.member
-	if v := m.View(); v.Self == "" || v.Planned[id] != v.Self {
+	if v := m.View(); v.Self == "" || v.Planned[id] != v.Self || v.Planned[from] == v.Self {
 		return
 	}
 	if err := m.Together(ctx); err != nil {

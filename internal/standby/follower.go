@@ -45,8 +45,8 @@ type Options struct {
 	Leave func(id int)
 	// Taken reports whether a fork's partition, which is not followed, has what was handed over to it.
 	Taken func(state.Handed) bool
-	// Orphan is called if a partition can't be followed behind a fork, since that of the parent is not followed.
-	Orphan func(ctx context.Context, id int)
+	// Orphan is called if a partition can't be followed behind a fork, since that of the parent, from, is not followed.
+	Orphan func(ctx context.Context, id, from int)
 	Folded func(events int) // is called with what was folded
 	Now    func() time.Time
 	Logger zerolog.Logger

@@ -31,8 +31,9 @@ type replica struct {
 	to   uint64        // how far this round may fold
 	left uint64        // the partition's first event behind that; 0: the scan has met none
 	up   broker.Stored // the last message of the log before left, of any partition; the last one at all if there is no such event
-	// orphan is why the partition can't be followed any further.
+	// orphan is why the partition can't be followed any further: behind a fork of a thread of the partition parent.
 	orphan error
+	parent int
 	// lacks is the partition that has handed over what the partition lacks; negative: none.
 	lacks int
 	// halted: it has not folded all that it was dealt.
@@ -130,7 +131,7 @@ func (f *Follower) follow(ctx context.Context, list []*replica) error {
 			r.failed = cmp.Or(f.commit(r, at, position), r.orphan)
 		}
 		if r.orphan != nil {
-			f.opts.Orphan(ctx, r.id)
+			f.opts.Orphan(ctx, r.id, r.parent)
 		}
 		if r.failed != nil {
 			f.giveUp(ctx, r.id, r.failed)
@@ -272,7 +273,7 @@ func (s *scan) take(ctx context.Context, m broker.Stored) error {
 	if r := s.of[id]; r != nil && from >= 0 && from != id && (s.of[from] == nil || s.of[from].to < m.Seq) {
 		r.to = min(r.to, m.Seq-1)
 		if s.f.parts[from] == nil && r.orphan == nil {
-			r.orphan = fmt.Errorf("the thread of event %d is forked from one of partition %d, which is not followed", m.Seq, from)
+			r.parent, r.orphan = from, fmt.Errorf("the thread of event %d is forked from one of partition %d, which is not followed", m.Seq, from)
 		}
 	}
 	s.own, s.before = s.due(s.of[id], m.Seq), -1
