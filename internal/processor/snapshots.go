@@ -284,9 +284,12 @@ func (p *Processor) restore(ctx context.Context, id int) bool {
 }
 
 // isStale reports whether rows that a store has may name rows of parked threads that were deleted in order since: what comes next in the log, or the claim of the next owner, is
-// old, or gone.
+// old, or gone. Rows that hold what is not on record yet are not stale: after a quiet week they are the last owner's, which a snapshot would drop.
 func (p *Processor) isStale(ctx context.Context, id int, meta state.Meta, at streams) bool {
 	if meta.Position == 0 || p.store.Format() == state.Format() {
+		return false
+	}
+	if waiting, err := p.store.View(id).Outbox(); err != nil || len(waiting) > 0 {
 		return false
 	}
 	if meta.Position+1 < at.events.First {
