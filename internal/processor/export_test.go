@@ -206,3 +206,9 @@ func (p *Processor) Yield(id int) { p.shares.follower.Yield([]int{id})() }
 
 // Orphan says that a partition can't be followed behind a fork, since that of the parent, from, is not followed.
 func (p *Processor) Orphan(ctx context.Context, id, from int) { p.orphan(ctx, id, from) }
+
+// LoseRows has an own partition be made again as if rows of a parked thread were lost.
+func (p *Processor) LoseRows(id int) {
+	p.markAgain(id, rowsLost)
+	p.lose(p.part(id), state.ErrLost)
+}

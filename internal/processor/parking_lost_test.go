@@ -303,3 +303,46 @@ func TestLostRowsOfForksInCluster(t *testing.T) {
 	f.exact()
 	f.end(m, false)
 }
+
+// A partition of a cluster keeps its rows if what was lost of them is back when it is opened the next time.
+func TestLostRowsThatAreBackInCluster(t *testing.T) {
+	t.Parallel()
+	f, _ := parkingFlock(t, 34, 0)
+	f.config.Cluster.Snapshots, f.bulkFrom = 0, 1<<40
+	id := broker.PartitionOf("p", f.config.Partitions)
+	first := f.join()
+	put(t, f.broker.Conn(), "thread.message.p", message("m1"))
+	f.settleAll()
+	var objects []string
+	until(t, "the thread is not parked", func() bool {
+		objects = f.parkedObjects(first)[id]
+		return len(objects) > 0
+	})
+	f.end(first, false)
+	store, err := state.Open(processor.StoreDir(f.config.DataDir), state.Options{FS: first.fs, Logger: logger(t)})
+	if err == nil {
+		err = errors.Join(store.MarkLost(id, objects[0]), store.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.disks, f.disk = nil, first.fs
+	second := f.join()
+	f.settleAll()
+	kept := func(what string) {
+		t.Helper()
+		if mark, err := second.Lost(id); err != nil || mark.Set {
+			t.Errorf("%s: it is marked %+v: %v", what, mark, err)
+		}
+		if n := second.folded.in([]int{id}); n > 0 {
+			t.Errorf("%s: %d events are folded again", what, n)
+		}
+	}
+	kept("marked before the start")
+	second.LoseRows(id)
+	until(t, "it is not taken again", func() bool { return !second.MadeAgain(id) && slices.Contains(second.Owned(), id) })
+	f.settleAll()
+	kept("given up")
+	f.exact()
+	f.end(second, false)
+}

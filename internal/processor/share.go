@@ -206,7 +206,7 @@ func fatalStart(err error) bool {
 func (p *Processor) openAnew(ctx context.Context, ids []int) (parts []*partition, err error) {
 	var restored []int
 	for _, id := range ids {
-		if err := p.dropAgain(id); err != nil {
+		if err := p.dropAgain(ctx, id); err != nil {
 			return nil, err
 		}
 		if p.restore(ctx, id) {
@@ -234,7 +234,7 @@ func (p *Processor) openAnew(ctx context.Context, ids []int) (parts []*partition
 		p.log.Warn().Err(err).Ints("partitions", drop).Msg("what the store has of these partitions is not what is on record, or is lost: it is made again")
 		for _, id := range drop {
 			p.markAgain(id, why)
-			if err := p.dropAgain(id); err != nil {
+			if err := p.dropAgain(ctx, id); err != nil {
 				return nil, err
 			}
 			if p.restore(ctx, id) {
@@ -252,14 +252,20 @@ const (
 	fromLog                    // what a snapshot has may not be on record, or have handed over what a fork is to begin with again
 )
 
-// dropAgain drops what the store has of a partition that is to be made again.
-func (p *Processor) dropAgain(id int) error {
+// dropAgain drops what the store has of a partition that is to be made again. One that is so only because rows of a parked thread are lost keeps
+// what it has if they are back.
+func (p *Processor) dropAgain(ctx context.Context, id int) error {
 	p.shares.mu.Lock()
 	why := p.shares.redo[id]
 	p.shares.mu.Unlock()
-	if why == 0 {
-		if lost, err := p.isNamed(id); err != nil || !lost {
+	if why != fromLog {
+		lost, err := p.isLost(ctx, id)
+		if err != nil {
 			return err
+		}
+		if !lost {
+			p.madeAgain(id)
+			return nil
 		}
 	}
 	drop := p.store.Drop
@@ -273,7 +279,7 @@ func (p *Processor) dropAgain(id int) error {
 	return nil
 }
 
-// madeAgain notes that a partition's rows are dropped, once.
+// madeAgain notes that a partition's rows are dropped, or need not be.
 func (p *Processor) madeAgain(id int) {
 	p.shares.mu.Lock()
 	defer p.shares.mu.Unlock()

@@ -50,7 +50,7 @@ func (p *Processor) openFollowed(ctx context.Context, id int) (st *state.Partiti
 			p.fail(err)
 		}
 	}()
-	if err := p.dropAgain(id); err != nil {
+	if err := p.dropAgain(ctx, id); err != nil {
 		return nil, nil, err
 	}
 	restored = p.restore(ctx, id)
