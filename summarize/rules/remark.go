@@ -73,32 +73,7 @@ func (d *document) remarks() []float64 {
 			worth[m.line] = stateWorth * m.share
 		}
 	}
-	if d.shape == shapeDiff {
-		for i := range d.lines {
-			if l := &d.lines[i]; l.group >= 0 && l.starts && !l.around && len(l.text) >= countedLine && strings.IndexByte("+-", l.text[0]) >= 0 {
-				if worth[i] = changedWorth; d.declaresAt(i) {
-					worth[i] = stateWorth
-				}
-			}
-		}
-	}
-	if d.around {
-		for i := range d.lines {
-			if l := &d.lines[i]; l.starts && !l.context && l.number > 0 {
-				worth[i] = matchWorth * max(1, float64(len(l.text))/shortLine)
-			}
-		}
-	}
-	if d.steps {
-		for i := range d.lines {
-			if l := &d.lines[i]; l.starts && l.alike == 0 && outline.Controls(l.text) {
-				worth[i] += controlsWorth
-			}
-			if d.asked != nil && d.asked[i] {
-				worth[i] += askedWorth
-			}
-		}
-	}
+	d.remarkSource(worth)
 	for i := range d.lines {
 		if l := &d.lines[i]; len(d.pointedAt) > 0 && l.starts && d.pointedAt[l.number] {
 			worth[i] += namedWorth
@@ -140,6 +115,36 @@ func (d *document) remarks() []float64 {
 		d.remarkLast(worth)
 	}
 	return worth
+}
+
+// remarkSource gives worth to what changed in a diff, what a search found, and what code does.
+func (d *document) remarkSource(worth []float64) {
+	if d.shape == shapeDiff {
+		for i := range d.lines {
+			if l := &d.lines[i]; l.group >= 0 && l.starts && !l.around && len(l.text) >= countedLine && strings.IndexByte("+-", l.text[0]) >= 0 {
+				if worth[i] = changedWorth; d.declaresAt(i) {
+					worth[i] = stateWorth
+				}
+			}
+		}
+	}
+	if d.around {
+		for i := range d.lines {
+			if l := &d.lines[i]; l.starts && !l.context && l.number > 0 {
+				worth[i] = matchWorth * max(1, float64(len(l.text))/shortLine)
+			}
+		}
+	}
+	if d.steps {
+		for i := range d.lines {
+			if l := &d.lines[i]; l.starts && l.alike == 0 && outline.Controls(l.text) {
+				worth[i] += controlsWorth
+			}
+			if d.asked != nil && d.asked[i] {
+				worth[i] += askedWorth
+			}
+		}
+	}
 }
 
 // remarkSnapshot gives worth to the lines of a page's tree: what was done, what is in a state, what can be used, and what is said.
