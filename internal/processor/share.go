@@ -185,6 +185,9 @@ func (p *Processor) Acquire(ctx context.Context, ids []int) error {
 				}
 				return nil
 			})
+			if err != nil && !p.Runs(part.id) { // it was given up meanwhile, and the others go on
+				err = nil
+			}
 		}
 	}
 	if err != nil {
