@@ -1,6 +1,7 @@
 package processor_test
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -934,4 +935,57 @@ func TestObjectsThatCantBeDeleted(t *testing.T) {
 	if n := valueOf(t, s.Processor, "precis_parking_total", "deleted"); n > 0 || before == 0 {
 		t.Errorf("deleted %v, failed %v", n, before)
 	}
+}
+
+// An owner's own rows that hold what is not on record yet are kept, however old what comes behind them is: no snapshot takes their place.
+func TestOutboxBehindAQuietWeek(t *testing.T) {
+	t.Parallel()
+	f, _ := parkingFlock(t, 35, 0)
+	f.bulkFrom = 1 << 40
+	f.config.Policies = requested(t).Policies
+	f.config.Policies[0].Staleness.TTL = 5 * 24 * time.Hour
+	id := broker.PartitionOf("p", f.config.Partitions)
+	first := f.join()
+	put(t, f.broker.Conn(), "tool.result.p", large("a"))
+	f.settleAll()
+	until(t, "the thread is not parked", func() bool { return len(f.parkedObjects(first)[id]) > 0 })
+	f.clock.forward(4 * 24 * time.Hour)
+	began := f.clock.now()
+	until(t, "there is no snapshot", func() bool { return !first.SnapshotTime(id).Before(began) })
+	first.crash.mu.Lock()
+	first.crash.stuck = stuck{partition: id, left: 1}
+	first.crash.mu.Unlock()
+	f.clock.forward(2 * 24 * time.Hour)
+	_ = first.Tended(within(t)) // it crashes meanwhile
+	until(t, "nothing is to be published", func() bool {
+		first.crash.mu.Lock()
+		defer first.crash.mu.Unlock()
+		return first.crash.clone != nil
+	})
+	f.end(first, true)
+	store, err := state.Open(processor.StoreDir(f.config.DataDir), state.Options{FS: first.fs, Logger: logger(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits, err := store.View(id).Outbox()
+	if err = errors.Join(err, store.Close()); err != nil || len(waits) == 0 {
+		t.Fatalf("%d records wait: %v", len(waits), err)
+	}
+	f.besides = 0
+	for broker.PartitionOf(fmt.Sprint("beside", f.besides+1), f.config.Partitions) == id {
+		f.besides++
+	}
+	f.beside()
+	f.clock.forward(15 * 24 * time.Hour)
+	f.disks, f.disk = nil, first.fs
+	second := f.join()
+	f.settleAll()
+	err = broker.NewLogReader(f.broker.JetStream(), broker.StreamSummaries).Scan(within(t), 1, nil, func(m broker.Stored) error {
+		waits = slices.DeleteFunc(waits, func(o *state.Outgoing) bool { return bytes.Equal(o.Data, m.Data) })
+		return nil
+	}, nil)
+	if err != nil || len(waits) > 0 {
+		t.Errorf("%d records are gone: %v", len(waits), err)
+	}
+	f.end(second, false)
 }
