@@ -66,6 +66,12 @@ func (s *scope) add(step shell.Step, kind string) {
 	if strings.HasPrefix(name, "python") && len(operands) > 1 && operands[0] == "-m" {
 		name, operands = operands[1], operands[2:]
 	}
+	if verb, rest := shell.CutVerb(operands); name == "go" && verb == "tool" {
+		name, operands = shell.CutVerb(rest)
+	}
+	if name == "" { // the line is cut in front of it
+		return
+	}
 	s.scripts = s.scripts || scripting[name]
 	var plain []string
 	inDirs := kind == "lint" && !scripting[name] || name == "pytest"
@@ -79,7 +85,7 @@ func (s *scope) add(step shell.Step, kind string) {
 			valued := i > 0 && strings.HasPrefix(operands[i-1], "-") && !plainFlag.MatchString(operands[i-1])
 			switch {
 			case strings.HasPrefix(flag, "-"):
-			case inDirs && dirWord.MatchString(flag) && !valued && !verbs[flag]:
+			case inDirs && dirWord.MatchString(flag) && !valued && !verbs[flag] && !running[flag]:
 				s.paths = append(s.paths, flag)
 			default:
 				plain = append(plain, operands[i])

@@ -122,6 +122,9 @@ var exitLine = regexp.MustCompile(`(?i)^exit code:? \d+$`)
 // nothingToDo is how git says at the end that a commit would be empty: nothing failed.
 var nothingToDo = regexp.MustCompile(`(?:^|\n)(?:nothing to commit|nothing added to commit|no changes added to commit)[^\n]*\s*$`)
 
+// nothingMade is how git says so anywhere, also in front of what the line prints next.
+var nothingMade = regexp.MustCompile(`(?m)^(?:nothing to commit|nothing added to commit|no changes added to commit)`)
+
 var (
 	// noneRan is how runners say that they found no test to run, and someRan how they count tests that passed.
 	noneRan = regexp.MustCompile(`(?m)\[no tests to run\]$|^=* ?no tests (?:ran|found|collected)|^No tests? (?:files? )?(?:found|were executed|matched)|^(?:ran|running) 0 tests\b|^\s*0 passing\b|\b0 tests? (?:found|collected|executed)`)
@@ -208,7 +211,7 @@ func looked(found verdict.Outcome, line, text string) verdict.Outcome {
 	exit, told := 0, false
 	for l := range strings.SplitSeq(text[:min(len(text), 400)], "\n") {
 		if l = strings.TrimSpace(l); exitLine.MatchString(l) {
-			exit, told = int(l[len(l)-1]-'0'), true
+			exit, told = lex.Atoi(l[strings.LastIndexByte(l, ' ')+1:]), true
 		}
 	}
 	none := len(lines) == 0 || s.counts && len(lines) == 1 && lines[0] == "0"
@@ -611,7 +614,7 @@ var logged = regexp.MustCompile(`(?m)^([0-9a-f]{7,40}) (?:\([^)\n]*\) )?(\S.*)$`
 
 // quietCommit records a commit that git doesn't report, by the log that the same line shows, or by its message.
 func (c *collector) quietCommit(at uint64, line, text string) {
-	if !strings.Contains(line, "commit") || len(text) > maxScan || committed.MatchString(text) || scratch.MatchString(text) {
+	if !strings.Contains(line, "commit") || len(text) > maxScan || committed.MatchString(text) || scratch.MatchString(text) || nothingMade.MatchString(text) {
 		return
 	}
 	made, quiet, subject := false, false, ""
@@ -636,7 +639,7 @@ func (c *collector) quietCommit(at uint64, line, text string) {
 			}
 		}
 	}
-	if made && quiet && subject != "" && !strings.ContainsAny(subject, "$`") && !nothingToDo.MatchString(text) {
+	if made && quiet && subject != "" && !strings.ContainsAny(subject, "$`") {
 		c.note(&c.commits, "“"+lex.Clip(oneLine(subject), 80)+"”", 0, at) // its hash is not shown
 	}
 }

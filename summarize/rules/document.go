@@ -795,5 +795,8 @@ func (d *document) openers(line int) [2]int {
 	case d.items == nil:
 		return [2]int{words.None, int(d.above[line])}
 	}
+	if d.items[line] == d.above[line] { // once
+		return [2]int{words.None, int(d.above[line])}
+	}
 	return [2]int{int(d.items[line]), int(d.above[line])}
 }

@@ -90,7 +90,7 @@ func read(in Input, source string, category Category, args call.Arguments) docum
 	if path, from := args.Shown(); in.held || doc.placed || category == FileContent && from == 0 && (path != "" || args.Command() != "") {
 		doc.unplaced()
 	}
-	if doc.total == 1 { // the number of a line says nothing if there is no other, and reads as a part of it
+	if doc.total == 1 && doc.shape != shapeMatches && doc.shape != shapeOneFile { // the number of a line says nothing if there is no other, and reads as a part of it
 		for i := range doc.lines {
 			doc.lines[i].number, doc.lines[i].at = 0, 0
 		}

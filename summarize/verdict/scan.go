@@ -78,7 +78,7 @@ var commandEcho = regexp.MustCompile(`^(?:\[[\w:./-]+\] )?\$ \S|^task: \[[\w:./-
 // EchoesCommand reports whether a line is a command, or the name of a script, that a task runner prints before it runs it: it says
 // nothing of how that ends.
 func EchoesCommand(line string) bool {
-	return line != "" && strings.IndexByte("[$tp>y", line[0]) >= 0 && (commandEcho.MatchString(line) || banner.MatchString(line))
+	return line != "" && (strings.IndexByte("[$tp>y", line[0]) >= 0 || strings.Contains(line, ": commands[")) && (commandEcho.MatchString(line) || banner.MatchString(line))
 }
 
 // runsAgain matches what watchers print in front of a further run.

@@ -76,11 +76,15 @@ func ruled(lines []string) (t table, ok bool) {
 		}
 		return list
 	}
+	rule := func(i int) bool { return i >= 0 && i < len(lines) && isRule(strings.TrimSpace(lines[i])) }
+	head := 0
 	for i, line := range lines {
 		switch bare := strings.TrimSpace(line); {
 		case bare == "" || isRule(bare):
-		case t.head == nil && i+1 < len(lines) && strings.Contains(bare, "|") && isRule(strings.TrimSpace(lines[i+1])):
-			t.head = cells(line)
+		case t.head == nil && strings.Contains(bare, "|") && rule(i+1):
+			t.head, head = cells(line), i
+		case t.head != nil && rule(i+1) && (bare[0] != '|' || rule(i-1) && i > head+2): // of a second table; MySQL has a rule behind the last row, too
+			return t, false
 		case t.head != nil && strings.Count(bars(line), "|") == len(t.head)-1:
 			t.add(cells(line))
 		default:
@@ -106,7 +110,7 @@ func aligned(lines []string) (t table, ok bool) {
 	}
 	var at []int
 	for i := range lines[0] { // the names are ASCII
-		if lines[0][i] != ' ' && (i == 0 || i > 1 && lines[0][i-2:i] == gap) {
+		if lines[0][i] != ' ' && (len(at) == 0 || i > 1 && lines[0][i-2:i] == gap) {
 			at = append(at, i)
 		}
 	}
@@ -115,6 +119,9 @@ func aligned(lines []string) (t table, ok bool) {
 	}
 	t.head = cutAt(lines[0], at)
 	for _, line := range lines[1:] {
+		if strings.Count(strings.Join(strings.Fields(line), " "), " ") >= leastColumns-1 && strings.Contains(strings.TrimSpace(line), gap) && heading.MatchString(strings.TrimSpace(line)) {
+			return t, false // the names of a second table's columns
+		}
 		cells := cutAt(line, at)
 		if cells == nil {
 			if t.other = append(t.other, strings.TrimSpace(line)); len(t.other) > mostLines {
@@ -222,6 +229,13 @@ func more(n int) string { return "+" + lex.Counted(n, "row") }
 // named names the rows that are not shown, as far as there is room: `: redis-master-0, redis-master-1`.
 func (t *table) named(shown []int, room int) string {
 	column := max(0, slices.IndexFunc(t.head, func(h string) bool { return strings.EqualFold(h, "NAMES") || strings.EqualFold(h, "NAME") }))
+	seen := map[string]bool{}
+	for _, r := range t.rows {
+		if r[column] == "" || seen[r[column]] {
+			return "" // they are no names
+		}
+		seen[r[column]] = true
+	}
 	var b strings.Builder
 	for i, r := range t.rows {
 		if _, found := slices.BinarySearch(shown, i); found {
@@ -245,7 +259,8 @@ func (t *table) constant() (said string, shown []int) {
 	var list []string
 	for k := range t.rows[0] {
 		value := t.rows[0][k]
-		differs := len(t.head) == 0 || k == 0 || slices.ContainsFunc(t.rows, func(r []string) bool { return r[k] != value })
+		differs := len(t.head) == 0 || k == 0 || t.more > 0 || // rows that were not read may differ
+			slices.ContainsFunc(t.rows, func(r []string) bool { return r[k] != value })
 		switch {
 		case differs:
 			shown = append(shown, k)
