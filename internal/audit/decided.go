@@ -261,6 +261,8 @@ func (a *auditor) invalidated(r *onRecord, rec *events.Invalidated) bool {
 		a.find(r, CheckCause, "an active summary", "one that is "+string(sum.Status))
 	}
 	switch want, got := a.causeOf(r, sum, rec); {
+	case orNone(rec.Cause.Setting) == fold.SettingRewind && rec.EventSeq <= a.retained.to():
+		a.tally.doubt(r.scope, "removed by retention: the event that a record was decided at")
 	case want == got:
 		a.tally.holds(r.scope, CheckCause)
 	case rec.Reason == events.ReasonPolicyChanged || rec.Reason == events.ReasonModelChanged:
@@ -321,8 +323,7 @@ func showSetting(inv *events.Invalidated) string {
 // rewound returns what would justify an invalidation by a rewind, and what is there instead.
 func (a *auditor) rewound(r *onRecord, rec *events.Invalidated) (want, got string) {
 	if rec.EventSeq <= a.retained.to() {
-		a.tally.doubt(r.scope, "removed by retention: the event that a record was decided at")
-		return "", ""
+		return "", "" // not provable
 	}
 	raw := deliveryOf(a.current).Raw
 	ev, why := events.Decode(raw, events.Limits{EventBytes: len(raw.Body)})

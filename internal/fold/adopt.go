@@ -162,10 +162,10 @@ func (s *Step) takeStaged(r *state.Staged) {
 	s.prepare(rec)
 	switch rec := rec.(type) {
 	case *events.Summary:
-		s.servedBy(rec.Policy)
+		s.servedBy(rec.Policy, rec.FirstEventSeq)
 		s.sourcesStand(rec)
 	case *events.Started:
-		s.servedBy(rec.Policy)
+		s.servedBy(rec.Policy, rec.FirstEventSeq)
 		s.sourcesThere(rec.SourceSummaryIDs)
 	}
 	s.adopting(r, rec)
@@ -182,9 +182,9 @@ func (s *Step) takeStaged(r *state.Staged) {
 }
 
 // servedBy keeps the policy that a record says for a thread whose first event retention has removed, and with it what the policy is matched
-// on. Another one would make all of its summaries stale.
-func (s *Step) servedBy(policy string) {
-	if h := &s.st.Header; h.Ordinals == 0 && h.Thread != "" {
+// on. Another one would make all of its summaries stale. The record names the first event: what remains may begin later, with messages before the record.
+func (s *Step) servedBy(policy string, first uint64) {
+	if h := &s.st.Header; h.Thread != "" && (h.Ordinals == 0 || first > 0 && first < h.FirstSeq) {
 		h.Policy = policy
 	}
 }
