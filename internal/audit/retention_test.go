@@ -88,15 +88,29 @@ func TestRetentionExcusesNothingElse(t *testing.T) {
 // A thread whose first event is gone keeps the policy that its agent has given it, when a lost store is made from what is left: its
 // summaries are not stale, and go on as before.
 func TestRetentionKeepsThePolicy(t *testing.T) {
+	t.Run("nothing remains", func(t *testing.T) { retentionKeepsThePolicy(t, false) })
+	t.Run("messages without the agent remain", func(t *testing.T) { retentionKeepsThePolicy(t, true) })
+}
+
+func retentionKeepsThePolicy(t *testing.T, remain bool) {
+	t.Helper()
 	w := newWorld(t)
 	w.config.Retention.Events = 30 * time.Minute
 	brief := w.config.Policies[0]
 	brief.Name, brief.Match.AgentID, brief.ToolOutput.MaxSummaryChars = "brief", "b*", 300
 	w.config.Policies = append([]summarize.Policy{brief}, w.config.Policies...)
 	w.run(func(*processor.Processor) {
-		w.put([2]string{"tool.result.t", output("m1", 60, `,"agent_id":"b1"`)})
+		if !remain {
+			w.put([2]string{"tool.result.t", output("m1", 60, `,"agent_id":"b1"`)})
+		} else {
+			w.put([2]string{"thread.message.t", `{"message_id":"m1","role":"user","content":"begin","agent_id":"b1"}`}, [2]string{"thread.message.t", `{"message_id":"said","role":"user","content":"and the others"}`}, [2]string{"tool.result.t", output("m1b", 60, "")})
+		}
 	})
-	if err := w.stream("EVENTS").Purge(within(t)); err != nil {
+	var gone []jetstream.StreamPurgeOpt
+	if remain {
+		gone = append(gone, jetstream.WithPurgeSequence(2)) // all in front of it
+	}
+	if err := w.stream("EVENTS").Purge(within(t), gone...); err != nil {
 		t.Fatal(err)
 	}
 	w.config.DataDir = t.TempDir()
@@ -112,7 +126,7 @@ func TestRetentionKeepsThePolicy(t *testing.T) {
 	}
 	var made events.Summary
 	list := w.records()
-	if err := json.Unmarshal(list[nth(t, list, events.SummaryCreated, "t", 1)].Data, &made); err != nil || made.Policy != "brief" {
+	if err := json.Unmarshal(list[nth(t, list, events.SummaryCreated, "t", len(w.rows(of, events.SummaryCreated))-1)].Data, &made); err != nil || made.Policy != "brief" {
 		t.Errorf("the next summary is by policy %q, %v", made.Policy, err)
 	}
 	clean(t, w.replay())
