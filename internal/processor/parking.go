@@ -354,14 +354,11 @@ func (p *Processor) passed(ctx context.Context, k *parkingPart, now time.Time) e
 
 // park has the rows of threads leave the store, if they are as they were packed.
 func (p *Processor) park(ctx context.Context, part *partition, list []putObject, now time.Time) error {
-	done := 0
-	err := part.call(ctx, func() error {
-		var err error
-		done, err = part.park(list, now)
-		return err
-	})
-	p.metrics.parking.WithLabelValues("parked").Add(float64(done))
-	p.metrics.parking.WithLabelValues("changed").Add(float64(len(list) - done))
+	done, err := answer(ctx, part, func() (int, error) { return part.park(list, now) })
+	if err == nil || done > 0 { // else the lane may not have come to it
+		p.metrics.parking.WithLabelValues("parked").Add(float64(done))
+		p.metrics.parking.WithLabelValues("changed").Add(float64(len(list) - done))
+	}
 	return err
 }
 
