@@ -35,6 +35,7 @@ type Note struct {
 	Rank  int    `json:"rank,omitempty"` // of statements of one kind, the higher is kept
 	First uint64 `json:"first"`          // ordinal of the first and the last message that makes it
 	Last  uint64 `json:"last"`
+	Until uint64 `json:"until,omitempty"` // of a request: where the turn of a later one begins that Trim dropped
 }
 
 // Run is a command line, or the call of a tool that is neither a shell's nor on files, with its last outcome.

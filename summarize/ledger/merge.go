@@ -53,7 +53,7 @@ func union[T any](spans []Ledger, of func(*Ledger) []T, name func(*T) string, jo
 
 // The join functions add a later entry to an earlier one with the same name.
 
-func (n *Note) join(b *Note) { n.Rank, n.Last = max(n.Rank, b.Rank), b.Last }
+func (n *Note) join(b *Note) { n.Rank, n.Last, n.Until = max(n.Rank, b.Rank), b.Last, b.Until }
 
 func (r *Run) join(b *Run) {
 	a := *r

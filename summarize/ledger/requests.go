@@ -164,7 +164,7 @@ func (c *collector) earlier(text string, at uint64) (rest string) {
 var moreMark = regexp.MustCompile(` \(\+\d+ more\)$`)
 
 // asTold is what a compaction puts before a request, or in place of some.
-var asTold = regexp.MustCompile(`^- (?:\(first of \d+ requests\) |then: |\((?:the first )?\d+ (?:found )?before later edits\) |\(\d+ earlier\)$)?`)
+var asTold = regexp.MustCompile(`^- (?:\(first of \d+ requests\) |then: |\((?:the first )?\d+ (?:found )?before later edits\) |\(\d+ (?:earlier|others)\)$)?`)
 
 // Where an instruction stands: its rank among others, since a document is full of sentences that only describe the work.
 const (
@@ -263,6 +263,7 @@ func trimRequests(list []Note, dropped *int) []Note {
 		return nil
 	}
 	first, last := goalOf(list), newestOf(list)
+	all := list
 	list = keep(list, maxNotes, dropped, func(n Note) uint64 {
 		switch {
 		case n.Text == first.Text:
@@ -272,12 +273,35 @@ func trimRequests(list []Note, dropped *int) []Note {
 		}
 		return n.Last
 	})
+	if len(list) < len(all) {
+		boundTurns(list, all)
+	}
 	for i, n := range list {
 		if n.Text != first.Text && n.Text != last.Text {
 			list[i].Text = lex.Clip(n.Text, maxOlder)
 		}
 	}
 	return list
+}
+
+// boundTurns tells each of the requests that are kept where the turn of a dropped one begins.
+func boundTurns(kept, all []Note) {
+	stays := map[string]bool{}
+	for _, n := range kept {
+		stays[n.Text] = true
+	}
+	for _, d := range all {
+		if stays[d.Text] {
+			continue
+		}
+		for i, n := range kept {
+			for _, at := range []uint64{d.First, d.Last} {
+				if at > n.Last && (kept[i].Until == 0 || at < kept[i].Until) {
+					kept[i].Until = at
+				}
+			}
+		}
+	}
 }
 
 // goalOf returns the first substantial request, or else the first.

@@ -143,8 +143,11 @@ func (v *view) goalLines(room int) []string {
 		first = max(room/2, room-len(turns)*2*leastOpening)
 	}
 	began := "- "
-	if n := len(v.turns) + len(v.requests) + v.l.Omitted.Requests; n >= longTalk && room > 3*leastOpening {
-		began = fmt.Sprintf("- (first of %d requests) ", n+1) // it may be done long since
+	if n := len(v.turns) + len(v.requests) + v.l.Omitted.Requests; n >= longTalk {
+		mark := fmt.Sprintf("- (first of %d requests) ", n+1) // it may be done long since
+		if whole := lex.Runes(mark+v.goal.Text) < first; whole || room > 3*leastOpening {
+			began = mark
+		}
 	}
 	lines := []string{began + opening(v.goal.Text, first-lex.Runes(began)-1)}
 	v.answer([]Note{v.goal}, lines, min(v.spare, room-cost(lines)))
@@ -194,7 +197,10 @@ func (v *view) requestLines(room int) []string {
 	if room < min(leastOpening, lex.Runes(last.Text)+3) {
 		return nil
 	}
-	omitted := v.l.Omitted.Requests
+	omitted, where := v.l.Omitted.Requests, "earlier"
+	if omitted > 0 {
+		where = "others" // a ledger drops short ones from between
+	}
 	least := 0
 	for _, n := range older {
 		least += min(lex.Runes(n.Text), leastOpening) + 3
@@ -202,7 +208,7 @@ func (v *view) requestLines(room int) []string {
 	newest := "- " + opening(last.Text, max(room/2, room-least)-3)
 	room -= lex.Runes(newest) + 1
 	if least > room || omitted > 0 {
-		room -= len("- (123 earlier)\n")
+		room -= len("- (1234 earlier)\n")
 	}
 	for least > room && len(older) > 0 {
 		least -= min(lex.Runes(older[0].Text), leastOpening) + 3
@@ -218,7 +224,7 @@ func (v *view) requestLines(room int) []string {
 	}
 	v.answer(older, lines, min(v.spare, room-cost(lines)))
 	if omitted > 0 {
-		lines = slices.Insert(lines, 0, fmt.Sprintf("- (%d earlier)", omitted))
+		lines = slices.Insert(lines, 0, fmt.Sprintf("- (%d %s)", omitted, where))
 	}
 	return append(lines, newest+answer)
 }
@@ -228,6 +234,9 @@ func (v *view) requestLines(room int) []string {
 func (v *view) answer(requests []Note, lines []string, room int) {
 	for i := len(requests) - 1; i >= 0; i-- {
 		end, said := v.l.To+1, Note{}
+		if requests[i].Until > 0 {
+			end = requests[i].Until
+		}
 		for _, r := range v.l.Requests {
 			switch {
 			case r.Last > requests[i].Last:
@@ -266,9 +275,13 @@ func (v *view) did(at, to uint64) string {
 	if names := v.written(at, to); names != "" {
 		done = append(done, "edited "+names)
 	}
-	last, commit := Run{}, Note{}
+	last, commit, again := Run{}, Note{}, false
 	for _, r := range v.l.Runs {
-		if max(at, last.Ended) < r.Ended && r.Ended < to && !r.other() && r.Kind != "look" {
+		switch {
+		case r.other() || r.Kind == "look":
+		case r.First < to && r.Last >= to:
+			again = true // one run stands for all of its line
+		case max(at, last.Ended) < r.Ended && r.Ended < to:
 			last = r
 		}
 	}
@@ -277,7 +290,7 @@ func (v *view) did(at, to uint64) string {
 			commit = n
 		}
 	}
-	if last.Line != "" {
+	if last.Line != "" && !again {
 		done = append(done, briefly(last.Line)+" → "+last.End)
 	}
 	if commit.Text != "" {
