@@ -60,3 +60,19 @@ func TestRunOfATurn(t *testing.T) {
 		}
 	}
 }
+
+// Tags around the user's words go, and one that the user writes about stays.
+func TestOwnTags(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"<user_query>\nAdd the berth.\n</user_query>", "Add the berth."},
+		{"<query>Add the berth.</query> And <task>book it</task>", "Add the berth.  And  book it"},
+		{"<task>\nAdd the berth.", "Add the berth."},
+		{"Add the berth.</query>", "Add the berth."},
+		{`It says: started with "<prompt>" and ends.`, `It says: started with "<prompt>" and ends.`},
+		{"Print <query> where the name stands, and <message> below.", "Print <query> where the name stands, and <message> below."},
+	} {
+		if got := own(tt.text); got != tt.want {
+			t.Errorf("%q: got %q, want %q", tt.text, got, tt.want)
+		}
+	}
+}

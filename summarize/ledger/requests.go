@@ -211,12 +211,38 @@ func (c *collector) instruct(text string, where int, at uint64) {
 
 // own returns the user's own words of a message in the user's role, without what a harness put in.
 func own(text string) string {
-	text = ownWords.ReplaceAllString(withoutBlocks(text), " ")
+	text = withoutTags(withoutBlocks(text))
 	text = strings.TrimSpace(marks.ReplaceAllString(text, " "))
 	if notAsked.MatchString(text) {
 		return ""
 	}
 	return text
+}
+
+// withoutTags removes the tags around the user's own words: those in pairs, and those that begin or end a line, as of an element that was
+// cut. A single one within a line is what the user writes about.
+func withoutTags(text string) string {
+	var kept strings.Builder
+	from, all := 0, ownWords.FindAllStringIndex(text, -1)
+	first, last := map[string]int{}, map[string]int{} // where each tag stands
+	for _, at := range slices.Backward(all) {
+		tag := text[at[0]:at[1]]
+		first[tag], last[tag] = at[0], max(last[tag], at[0])
+	}
+	for _, at := range all {
+		tag := text[at[0]:at[1]]
+		name, closes := strings.CutPrefix(tag, "</")
+		opened, known := first["<"+name]
+		paired := closes && known && opened < at[0] || !closes && last["</"+tag[1:]] > at[0]
+		before, after := text[:at[0]], text[at[1]:]
+		line := strings.TrimRight(before, " \t")
+		rest := strings.TrimLeft(after, " \t\r")
+		if paired || line == "" || line[len(line)-1] == '\n' || rest == "" || rest[0] == '\n' {
+			kept.WriteString(text[from:at[0]] + " ")
+			from = at[1]
+		}
+	}
+	return kept.String() + text[from:]
 }
 
 // head returns the first n bytes of a text, without a character that continues after them.
@@ -333,6 +359,14 @@ var (
 	listItem = regexp.MustCompile(`(?im)^[ \t]*(?:#+ *)?(?:[-*] +)?\**(?:option |variant |plan |step )?\(?(\d{1,2}|[A-H])[.):]+\**[ \t:—–-]*(\S[^\n]*)$`)
 )
 
+var (
+	// offering is in a sentence by which the assistant offers a step without a question, and anything in one that offers whatever may be.
+	offering = regexp.MustCompile(`(?i)\bif you(?:['’]d)? (?:want|like|prefer|wish|agree)\b|\bi (?:can|could) (?:also|then|next|now)\b|\b(?:let me know|tell me|say) (?:if|when|whether|which|and i['’]ll)\b|\bshall i\b`)
+	anything = regexp.MustCompile(`(?i)\b(?:anything|something) else\b|\b(?:any|more|further|other) (?:\w+ )?(?:questions?|help|changes|issues|adjustments|tweaks)\b|\bneed (?:any|more|further)\b`)
+	// thanking begins an answer that takes up nothing.
+	thanking = regexp.MustCompile(`(?i)^(?:(?:ok(?:ay)?|great|perfect|nice|cool|awesome|good)[,.!]* )*(?:thanks?\b|thx\b|thank you\b)`)
+)
+
 // longestChoice is the length of a request from which it says itself what it is about.
 const longestChoice = 90
 
@@ -435,11 +469,17 @@ func chosen(answer, told string) string {
 	if (Note{Text: full}).substantial() && (!unclear || answer == full) {
 		return ""
 	}
-	question := ""
+	question, offer := "", ""
 	for s := range sentences(told) {
 		if strings.HasSuffix(s, "?") {
 			question = s
 		}
+		if offering.MatchString(s) && !anything.MatchString(s) {
+			offer = s
+		}
+	}
+	if question == "" && !thanking.MatchString(full) {
+		question = offer
 	}
 	if question == "" {
 		return ""
