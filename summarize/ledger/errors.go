@@ -38,6 +38,8 @@ func (v *view) failures() (open, mended []string) {
 				name += ", before “" + lex.Clip(claim, 60) + "”"
 			} else if v.cleanSince(r) {
 				name += ", no error shown since"
+			} else if later := v.scriptSince(r); later != "" {
+				name += ", " + later
 			} else if !r.other() && v.written(r.Failed, v.l.To+1) != "" {
 				name += ", edits since"
 			}
@@ -127,6 +129,30 @@ func (v *view) cleanSince(failed Run) bool {
 		}
 	}
 	return newest.Clean > 0 && newest.Clean == newest.Last
+}
+
+// scriptSince tells of the newest later run of a failed one's kinds, in its directory and on all of it, where one of the two is a
+// script: it may run the other's program, which its line does not say. It is nothing if that run showed an error.
+func (v *view) scriptSince(failed Run) string {
+	newest := Run{}
+	for _, r := range v.l.Runs {
+		if r.Last <= max(failed.Failed, newest.Last) || r.Dir != failed.Dir || failed.other() || !r.repeats(failed, v.read) {
+			continue
+		}
+		on, of := v.read(r.Line), v.read(failed.Line)
+		part := slices.ContainsFunc(strings.Split(failed.Kind, "+"), func(kind string) bool { return !strings.Contains(r.Kind, kind) })
+		if !part && on.scripts != of.scripts && len(on.paths)+len(on.filters)+len(on.places) == 0 {
+			newest = r
+		}
+	}
+	switch {
+	case newest.Line == "":
+	case newest.End == ends[verdict.Success] && newest.Ended == newest.Last:
+		return briefly(newest.Line) + " later: passed"
+	case newest.Clean == newest.Last:
+		return briefly(newest.Line) + " later: no error shown"
+	}
+	return ""
 }
 
 // passedSince returns when what failed first passed again, in the same run or in one of the same kind that covers it; 0 if it

@@ -32,7 +32,13 @@ func (v *view) state(room int) []string {
 	for _, kind := range kinds {
 		if r, unclear := v.latest(kind.name); r.Line != "" && (r.Failed != r.Ended || v.passedSince(r) == 0) { // what mended it is told
 			line := "- " + shortened(r.Line, 90) + " → " + r.End
+			script := ""
+			if r.End != ends[verdict.Success] {
+				script = v.scriptSince(r)
+			}
 			switch {
+			case script != "":
+				line += "; " + script
 			case unclear:
 				line += "; run again later, result unknown"
 				if r.End != ends[verdict.Success] && v.cleanSince(r) {

@@ -36,7 +36,7 @@ var (
 	// unrelated says that an error was there before, or is of another's work.
 	unrelated = regexp.MustCompile(`(?i)\bpre-?existing\b|\b(?:existed|were there|was there|present|fail(?:s|ed|ing)?) (?:already |also )?(?:before|on (?:the )?(?:main|master|base))\b|\bnot (?:from|caused by|related to|due to|introduced by) (?:my|our|the|this|these) (?:\w+ ){0,2}(?:changes?|edits?|work)\b|\bunrelated (?:to (?:my|our|the|this|these)|(?:\w+ )?(?:failures?|errors?|issues?|tests?|warnings?))\b`)
 	// succeeds is what an assistant says of runs that it takes for good.
-	succeeds = regexp.MustCompile(`(?i)\b(?:tests?|suites?|specs?|lint(?:er|ing)?|build|checks?|types?|code|project|everything|it) (?:(?:now|all|is|are|still|again) )*(?:pass(?:es|ed|ing)?|compiles?|builds?|succeed(?:s|ed)?|green|clean)\b`)
+	succeeds = regexp.MustCompile(`(?i)\b(?:tests?|suites?|specs?|lint(?:er|ing)?|build|checks?|types?|code|project|everything|it) (?:(?:now|all|is|are|still|again) )*(?:(?:pass(?:es|ed|ing)?|compiles?|builds?|succeed(?:s|ed)?)\b|(?:green|clean)(?:[.,;:!)]|$| (?:now|again|and|too)\b))`)
 	// doubtful is in a sentence about success that does not claim it.
 	doubtful = regexp.MustCompile(`(?i)\b(?:if|whether|until|once|when|should|would|could|verify|make sure|ensure|check that|not|to|so that|but|except|only|except|some|\d+ (?:failed|failing))\b|n['’]t\b|\?`)
 	// elsewhere is a directory for temporary files, in which commands try something.
