@@ -30,7 +30,7 @@ func collect(messages []Message, try func(f func())) Ledger {
 		Messages: len(messages),
 		Requests: c.requests.list, Instructions: c.instructions.list, Decisions: c.decisions.list, Plans: c.plans.list, Answers: c.answers.list,
 		Branches: c.branches.list, Commits: c.commits.list, Events: c.events.list, Calls: c.trail, Runs: c.runs.list, Tasks: latestList(c.tasks.list),
-		Files: c.files.list,
+		Files: c.files.list, Acted: c.acted,
 	}
 	if len(messages) > 0 {
 		l.From, l.To = messages[0].Ordinal, messages[len(messages)-1].Ordinal
@@ -80,6 +80,7 @@ type collector struct {
 
 	requests, instructions, decisions, plans, answers, branches, commits, events entries[Note]
 
+	acted uint64   // the first call that may have changed files
 	left  []string // what the write that is read takes out of its file
 	trail []Note   // the calls of tools, in order
 	runs  entries[Run]
@@ -166,6 +167,9 @@ func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 			kind = "" // not what the line was meant to run
 		}
 		c.run(at, line, c.workDir(line, args), kind, end)
+		if slices.ContainsFunc(steps, mayChange) {
+			c.acts(at)
+		}
 		c.away = elsewhere.MatchString(line)
 		if m := changeDir.FindStringSubmatch(line); m != nil {
 			c.dir = strings.Trim(m[1], `"'`)
@@ -176,6 +180,9 @@ func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 		}
 		c.dir, c.away = "", false
 		return
+	}
+	if delegates.MatchString(call.Name) {
+		c.acts(at)
 	}
 	if c.processes[args.number(processNames...)] != "" {
 		return // its result says how the process goes on

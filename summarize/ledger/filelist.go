@@ -13,7 +13,9 @@ import (
 func (v *view) fileLines(room int) []string {
 	tried := v.named("- edits failed:", room, 0, func(f File) bool { return f.Tried > 0 && f.Written == 0 && f.Deleted == 0 })
 	lines := v.changed(room-cost(tried), false)
-	lines = append(lines, v.named("- changed by git or a sub-agent:", room-cost(tried)-cost(lines), 0, func(f File) bool { return v.toldStill(f) && f.untouched() && !v.mayBeWritten(f.Path) })...)
+	told := func(f File) bool { return v.toldStill(f) && f.untouched() && !v.mayBeWritten(f.Path) }
+	lines = append(lines, v.named("- changed by git or a sub-agent:", room-cost(tried)-cost(lines), 0, func(f File) bool { return told(f) && !v.dirtyBefore(f) })...)
+	lines = append(lines, v.named("- changed before these items:", room-cost(tried)-cost(lines), 0, func(f File) bool { return told(f) && v.dirtyBefore(f) && !v.committed(f.Told, v.l.To+1) })...)
 	lines = append(lines, tried...)
 	return append(lines, v.named("- read:", room-cost(lines), v.l.Omitted.Files, func(f File) bool { return f.Told == 0 && f.Read > 0 && f.untouched() })...)
 }
@@ -39,6 +41,11 @@ func (v *view) toldStill(f File) bool {
 	return f.Told > 0 && !slices.ContainsFunc(v.eventsOf(discarded, f.Told), func(e Note) bool {
 		return !strings.HasPrefix(e.Text, "git clean") && v.concerns(e.Text, f.Path) && !v.committed(f.Told, e.Last)
 	})
+}
+
+// dirtyBefore reports whether git told a file as changed before any call that may have changed it: it is the user's work.
+func (v *view) dirtyBefore(f File) bool {
+	return f.Dirty > 0 && (v.l.Acted == 0 || f.Dirty < v.l.Acted)
 }
 
 // mayBeWritten reports whether a path may be a short spelling of a file that the assistant wrote.

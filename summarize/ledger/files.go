@@ -241,7 +241,9 @@ func (c *collector) file(at uint64, path string, o op, end outcome, what ...stri
 		f.Tried = 1
 	case o == opDelete:
 		f.Deleted = at
+		c.acts(at)
 	default:
+		c.acts(at)
 		f.Written, f.Created, f.Changed, f.What, f.Gone = 1, o == opCreate || end.created, []uint64{at}, what, left
 	}
 	put(&c.files, path, f, (*File).join)

@@ -26,6 +26,7 @@ type Ledger struct {
 	Runs         []Run  `json:"runs,omitempty"`
 	Tasks        []Task `json:"tasks,omitempty"`
 	Files        []File `json:"files,omitempty"`
+	Acted        uint64 `json:"acted,omitempty"`  // ordinal of the first call that may have changed files
 	Omitted      Counts `json:"omitted,omitzero"` // what Trim dropped
 }
 
@@ -72,6 +73,7 @@ type File struct {
 	Written int      `json:"written,omitempty"` // written or edited
 	Tried   int      `json:"tried,omitempty"`   // written or edited in vain
 	Told    uint64   `json:"told,omitempty"`    // ordinal of the newest output of git, or report, that tells a change by others
+	Dirty   uint64   `json:"dirty,omitempty"`   // ordinal of the first output of git that tells it as changed
 	Created bool     `json:"created,omitempty"`
 	Deleted uint64   `json:"deleted,omitempty"` // ordinal of the call; a later write recreates it
 	Seen    uint64   `json:"seen,omitempty"`    // ordinal of the newest call that read it

@@ -32,6 +32,7 @@ func Merge(spans ...Ledger) Ledger {
 		two := []Ledger{{Tasks: merged.Tasks}, {Tasks: spans[i].Tasks}}
 		merged.Tasks = latestList(union(two, func(l *Ledger) []Task { return l.Tasks }, func(t *Task) string { return t.ID }, (*Task).join))
 		merged.Messages += spans[i].Messages
+		merged.Acted = cmp.Or(merged.Acted, spans[i].Acted)
 		for _, n := range spans[i].Calls {
 			merged.Calls = follow(merged.Calls, n)
 		}
@@ -79,6 +80,9 @@ func (t *Task) join(b *Task) {
 func (f *File) join(b *File) {
 	f.Read, f.Written, f.Tried = f.Read+b.Read, f.Written+b.Written, f.Tried+b.Tried
 	f.Told, f.Seen = max(f.Told, b.Told), max(f.Seen, b.Seen)
+	if f.Dirty == 0 || b.Dirty > 0 {
+		f.Dirty = min(cmp.Or(f.Dirty, b.Dirty), b.Dirty)
+	}
 	f.Created, f.Deleted, f.Touched = f.Created || b.Created, max(f.Deleted, b.Deleted), max(f.Touched, b.Touched)
 	f.Gone = newestNames(b.Gone, slices.DeleteFunc(slices.Clone(f.Gone), func(name string) bool { return slices.Contains(b.What, name) }))
 	f.Changed, f.What = newest(b.Changed, f.Changed), newestNames(b.What, f.What)

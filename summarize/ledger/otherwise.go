@@ -1,11 +1,13 @@
 package ledger
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
 
 	"precis/summarize/shell"
+	"precis/summarize/verdict"
 )
 
 var (
@@ -33,11 +35,11 @@ func (c *collector) changedOtherwise(at uint64, line, text string) {
 		switch {
 		case verb == "add" || verb == "stage":
 			for _, p := range paths {
-				c.tell(at, p)
+				c.tell(at, p, at)
 			}
 		case verb == "status", verb == "diff" && len(paths) == 0 && !slices.ContainsFunc(args, func(w string) bool { return !strings.HasPrefix(w, "-") }):
 			for _, m := range statusLine.FindAllStringSubmatch(text, 60) {
-				c.tell(at, m[1]+m[2])
+				c.tell(at, m[1]+m[2], at)
 			}
 		}
 	}
@@ -55,17 +57,34 @@ func (c *collector) reportedFiles(at uint64, report string) {
 			listed = false
 		}
 		if name := namedFile.FindString(line); listed && name != "" && strings.Contains(name, "/") {
-			c.tell(at, name)
+			c.tell(at, name, 0)
 		}
 	}
 }
 
-// tell records a file that others changed.
-func (c *collector) tell(at uint64, path string) {
+// movesTree are the commands of git that may change files in the working tree.
+var movesTree = setOf("checkout switch restore reset pull merge rebase cherry-pick revert stash apply am clean mv rm worktree submodule commit")
+
+// mayChange reports whether a step may change files that it does not name: anything that is neither a look nor a run of tests, linter
+// or build.
+func mayChange(s shell.Step) bool {
+	name, rest := s.Program()
+	if name == "git" {
+		return movesTree[shell.Verb(rest)]
+	}
+	one := []shell.Step{s}
+	return kindOf(one) == "" && !looks(one) && !verdict.Shows(s)
+}
+
+// acts records the first call that may have changed files.
+func (c *collector) acts(at uint64) { c.acted = cmp.Or(c.acted, at) }
+
+// tell records a file that others changed; dirty is when git told so, if it did.
+func (c *collector) tell(at uint64, path string, dirty uint64) {
 	for strings.HasPrefix(path, "../") {
 		path = path[3:] // together finds which file it ends
 	}
 	if pathLike(path) && !strings.HasPrefix(path, "...") && fileName.MatchString(path) && !temporary.MatchString(path) && !c.away {
-		put(&c.files, path, File{Path: path, Told: at, Touched: at}, (*File).join)
+		put(&c.files, path, File{Path: path, Told: at, Dirty: dirty, Touched: at}, (*File).join)
 	}
 }
