@@ -83,6 +83,9 @@ func (s *shown) String() string {
 func (v *view) outline() (dirs []directory, root string) {
 	var files []File
 	for _, f := range v.files {
+		if f.gone() && v.passedBy(f) {
+			continue
+		}
 		if f.Written > 0 || f.gone() && !v.backAgain(f) {
 			files = append(files, f)
 		}
@@ -103,12 +106,15 @@ func (v *view) outline() (dirs []directory, root string) {
 		switch {
 		case f.gone() && !v.backAgain(f):
 			s.times, s.what = " (deleted)", ""
+			if v.movedTo(f) != nil {
+				s.times = " (moved)" // its new place is in the list
+			}
 		case v.undone(f):
 			s.times, s.what = " (changes discarded)", ""
 		case v.discardedAt(f) > 0: // what was written again isn't known apart from the rest
 			s.times, s.what = times(since(f.Changed, v.discardedAt(f))), ""
 		default:
-			s.times = times(f.Written)
+			s.times = times(f.Written - v.arrivals(f))
 		}
 		if branch := v.leftOn(f); branch != "" {
 			s.times += " (on " + branch + ")"
@@ -127,6 +133,34 @@ func (v *view) outline() (dirs []directory, root string) {
 		dirs[at].files = append(dirs[at].files, s)
 	}
 	return dirs, root
+}
+
+// movedTo returns the file of the same name that was made when a file was deleted, if any: it was moved.
+func (v *view) movedTo(f File) *File {
+	for i, g := range v.files {
+		if f.Deleted > 0 && g.Path != f.Path && base(g.Path) == base(f.Path) && slices.Contains(g.Changed, f.Deleted) {
+			return &v.files[i]
+		}
+	}
+	return nil
+}
+
+// passedBy reports whether a file was only the place of another one for a while: moved there and away again.
+func (v *view) passedBy(f File) bool {
+	to := v.movedTo(f)
+	return to != nil && slices.ContainsFunc(v.files, func(from File) bool {
+		return from.Path != f.Path && base(from.Path) == base(f.Path) && from.Deleted > 0 && slices.Contains(f.Changed, from.Deleted)
+	})
+}
+
+// arrivals counts the moves that brought a file: they are no edits of it.
+func (v *view) arrivals(f File) (n int) {
+	for _, g := range v.files {
+		if g.Deleted > 0 && g.Path != f.Path && base(g.Path) == base(f.Path) && slices.Contains(f.Changed, g.Deleted) {
+			n++
+		}
+	}
+	return n
 }
 
 // times says how often a file was written.

@@ -232,6 +232,8 @@ func (c *collector) file(at uint64, path string, o op, end outcome, what ...stri
 	left := slices.DeleteFunc(c.left, func(name string) bool { return slices.Contains(what, name) })
 	c.open, c.left = path, nil
 	switch {
+	case o == opRead && (end.absent || end.failed() && (!end.refused || strings.Contains(end.error, base(path)))):
+		return // nothing was read
 	case o == opRead:
 		if f.Read = 1; end.end == ends[verdict.Success] {
 			f.Seen = at

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ type outcome struct {
 	error   string // what a failed one reports
 	digest  uint64 // of the result; 0: none
 	clean   bool   // the end is unknown, and the output tells no error
+	absent  bool   // what was to be read does not exist
 	created bool   // an editor says that the file is a new one
 }
 
@@ -85,14 +87,32 @@ func outcomeOf(m Message, kind verdict.Kind, line string) (o outcome) {
 	}
 	if o.end = ends[found.Verdict]; o.failed() {
 		o.error = problem(text, found.Line)
+		if o.error == "" && kind == verdict.Run && found.ExitKnown {
+			o.error = exitOf(found.Exit, line, text)
+		}
 	}
+	o.absent = kind == verdict.Look && absent.MatchString(text[:min(len(text), 400)])
 	o.created = kind == verdict.Edit && madeNew.MatchString(text[:min(len(text), 200)])
 	o.clean = o.end == "" && strings.TrimSpace(text) != "" && !complaint.MatchString(head(text, maxScan))
 	return o
 }
 
+// exitOf tells of a run that failed without a word about it how it ended. A 1 of a command that prints nothing is an answer.
+func exitOf(code int, line, text string) string {
+	switch {
+	case code == 0, code == 1 && kindOf(shell.Steps(line)) == "" && len(outputOf(text, nil)) == 0:
+		return ""
+	case code == 124:
+		return "timed out (exit 124)"
+	}
+	return fmt.Sprintf("exit %d", code)
+}
+
 // endsWell is the last line of tests that passed.
 var endsWell = regexp.MustCompile(`(?:^|\n)(?:ok\s+\S+\s+[\d.]+s|PASS|test result: ok\b[^\n]*|=* ?\d+ passed in [^\n]*)\s*$`)
+
+// absent begins what tools say of a path that does not exist.
+var absent = regexp.MustCompile(`(?i)\A\W*(?:error\b\W*)?(?:(?:(?:the|this) )?(?:specified |requested |given )?(?:path|file|directory|folder)\b[^\n]{0,260}?\b(?:does not exist|doesn['’]t exist|(?:was |is )?not found|could not be found)\b[^\n]{0,200}\s*\z|(?:ENOENT|no such file or directory)\b)`)
 
 // madeNew is how editors say that a file did not exist before.
 var madeNew = regexp.MustCompile(`(?i)\bfile created\b|\bcreated (?:successfully|new file|and wrote|a new file)|\bnew file\b`)

@@ -20,7 +20,7 @@ const (
 // statements records what the assistant says: its decisions, what it concludes when it hands back to the user, and what it
 // does next.
 func (c *collector) statements(m Message) {
-	text := head(m.Content.Text(), maxSaid)
+	text := spokenOf(head(m.Content.Text(), maxSaid))
 	if strings.TrimSpace(text) != "" {
 		c.told = text
 	}
@@ -77,6 +77,28 @@ func (c *collector) statements(m Message) {
 	for _, n := range said {
 		c.note(&c.decisions, n.Text, n.Rank, m.Ordinal)
 	}
+}
+
+// thoughts are elements in which models think before they speak, and thought ends one whose beginning a server left out.
+var (
+	thoughts = regexp.MustCompile(`(?ms)^[ \t]*<(?:think|thinking|thought|reasoning)>.*?</(?:think|thinking|thought|reasoning)>|\A\s*<(?:think|thinking|thought|reasoning)>.*`)
+	thought  = regexp.MustCompile(`(?m)^[ \t]*</(?:think|thinking)>|</(?:think|thinking)>[ \t]*$`)
+)
+
+// spokenOf returns a message without thoughts, which guess and weigh what is given up in the next sentence; one that is nothing else is
+// taken for what it says.
+func spokenOf(text string) string {
+	if !strings.Contains(text, "</") {
+		return text
+	}
+	rest := thoughts.ReplaceAllString(text, "")
+	if at := thought.FindStringIndex(rest); at != nil {
+		rest = rest[at[1]:]
+	}
+	if strings.TrimSpace(rest) == "" {
+		return text
+	}
+	return rest
 }
 
 // announces reports whether a text ends with what comes next.
