@@ -139,6 +139,8 @@ func TestRunsTold(t *testing.T) {
 		{"a run that ends without a word", askFerry + codexExec("bun pier/all.ts", "Process exited with code 3", `Berth 1\nBerth 2\nBerth 3\nBerth 4`), []string{"bun pier/all.ts: exit 3"}, nil},
 		{"a test that ends without a word", askFerry + codexExec("npm test", "Process exited with code 1", `Berth 1\nBerth 2\nBerth 3\nBerth 4`), []string{"npm test → failed", "Errors: test: exit 1"}, nil},
 		{"nothing as an answer", askFerry + codexExec("./pier/has berth", "Process exited with code 1", ""), nil, []string{"exit 1"}},
+		{"a whole suite, and a part of another", askFerry + claude("mise run test:integration") + `ok: ok  \tferry/quay\t22.3s` + "\n" + claude("mise run test -- -run Berth") + `ok: ok  \tferry/pier\t0.02s` + "\n", []string{"- mise run test -- -run Berth → passed\n", "- mise run test:integration → passed"}, nil},
+		{"suites of two languages", askFerry + claude("go test ./...") + `ok: ok  \tferry/quay\t2.3s` + "\n" + editFerry + claude("cd web && npm test") + `ok:  Tests  3 passed (3)` + "\n", []string{"npm test → passed"}, nil},
 		{"a test tool", askFerry + `call runTests {"files":["/w/book.test.ts"]}` + "\nok: " + `<summary passed=4 failed=1 />\n<testFailure name=\"keeps bookings\" path=\"/w/book.test.ts\">expected 1 to be 2</testFailure>` + "\n", nil, []string{"→ passed"}},
 		{"what a sub-agent says of tests", askFerry + claude("go test ./...") + `fail: Exit code 1\n--- FAIL: TestBerth (0.01s)\n    book_test.go:7: got 1, want 2\nFAIL\tferry/quay\t0.02s` + "\n" + `call Task {"description":"Look at the pier","prompt":"Look at the pier"}` + "\nok: All 12 tests pass in the pier. The rope is fine.\nassistant: ok\n", []string{"TestBerth", "go test ./... → failed"}, []string{"fixed"}},
 	})

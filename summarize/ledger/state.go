@@ -29,33 +29,7 @@ func (v *view) state(room int) []string {
 	if lost := v.lost(); lost != "" {
 		lines = []string{"- uncommitted work was discarded by " + lost}
 	}
-	for _, kind := range kinds {
-		if r, unclear := v.latest(kind.name); r.Line != "" && (r.Failed != r.Ended || v.passedSince(r) == 0) { // what mended it is told
-			line := "- " + shortened(r.Line, 90) + " → " + r.End
-			script := ""
-			if r.End != ends[verdict.Success] {
-				script = v.scriptSince(r)
-			}
-			switch {
-			case script != "":
-				line += "; " + script
-			case unclear:
-				line += "; run again later, result unknown"
-				if r.End != ends[verdict.Success] && v.cleanSince(r) {
-					line = strings.TrimSuffix(line, "result unknown") + "no error shown"
-				}
-			case len(v.eventsOf(discarded, r.Ended)) > 0 && v.lost() != "":
-				line += "; work was discarded since"
-			default:
-				if names := v.written(r.Ended, v.l.To+1); names != "" {
-					line += "; edited since: " + names
-				}
-			}
-			if !slices.Contains(lines, line) {
-				lines = append(lines, line)
-			}
-		}
-	}
+	lines = append(lines, v.verdicts()...)
 	var open []string
 	done := v.l.Omitted.Tasks
 	for _, t := range highestFirst(v.l.Tasks, Task.rank) {
@@ -80,6 +54,67 @@ func (v *view) state(room int) []string {
 	}
 	lines = append(lines, v.recorded(max(room-cost(lines)-cost(open), room/3, 100))...)
 	return listed(slices.Concat(lines, open, v.called()), room, 0)
+}
+
+// verdicts tell how the last run of each kind ended, and beside it the last one of all of another suite.
+func (v *view) verdicts() (lines []string) {
+	add := func(line string) {
+		if line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	for _, kind := range kinds {
+		r, unclear := v.latest(kind.name)
+		if r.Line == "" {
+			continue
+		}
+		add(v.ended(r, unclear))
+		if other := v.otherSuite(kind.name, r); other.Line != "" {
+			add(v.ended(other, false))
+		}
+	}
+	return lines
+}
+
+// otherSuite returns the newest run of a kind with a known end that was on all of something that the last one was no part of.
+func (v *view) otherSuite(kind string, last Run) (other Run) {
+	for _, r := range v.l.Runs {
+		if !strings.Contains(r.Kind, kind) || r.End == "" || r.Ended != r.Last || r.Ended <= other.Ended || r.repeats(last, v.read) {
+			continue
+		}
+		if on := v.read(r.Line); len(on.filters)+len(on.paths) == 0 && !strings.HasSuffix(r.Line, "…") {
+			other = r
+		}
+	}
+	return other
+}
+
+// ended says how a run ended, and what followed; nothing if it was mended, which is told elsewhere.
+func (v *view) ended(r Run, unclear bool) string {
+	if r.Failed == r.Ended && v.passedSince(r) > 0 {
+		return ""
+	}
+	line := "- " + shortened(r.Line, 90) + " → " + r.End
+	script := ""
+	if r.End != ends[verdict.Success] {
+		script = v.scriptSince(r)
+	}
+	switch {
+	case script != "":
+		line += "; " + script
+	case unclear:
+		line += "; run again later, result unknown"
+		if r.End != ends[verdict.Success] && v.cleanSince(r) {
+			line = strings.TrimSuffix(line, "result unknown") + "no error shown"
+		}
+	case len(v.eventsOf(discarded, r.Ended)) > 0 && v.lost() != "":
+		line += "; work was discarded since"
+	default:
+		if names := v.written(r.Ended, v.l.To+1); names != "" {
+			line += "; edited since: " + names
+		}
+	}
+	return line
 }
 
 // called lists what results reported as done; for an agent that neither writes files nor runs tests, its last calls, since they are

@@ -3,6 +3,7 @@ package ledger
 import (
 	"iter"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -137,23 +138,53 @@ const (
 func spoken(text string) iter.Seq2[string, place] {
 	return func(yield func(string, place) bool) {
 		led := false // by a conditional line
-		for line := range prose(text) {
+		lines := slices.Collect(prose(text))
+		mended := len(lines) // where the last heading of a solution stands
+		for mended--; mended > 0 && !(headed(lines[mended]) && ofSolution.MatchString(lines[mended])); mended-- {
+		}
+		was, subject := false, "" // below the heading of a problem that is solved below; and the numbered heading
+		for i, line := range lines {
 			heading, as := line[0] == '#', inText
+			if headed(line) {
+				was, subject = i < mended && ofProblem.MatchString(line), ""
+				if m := numbered.FindStringSubmatch(line); m != nil {
+					subject = strings.TrimSpace(m[1]) + ": "
+				}
+			}
 			if !heading && itemMark.MatchString(line) {
-				if as = item; led {
+				if as = item; led || was {
 					as = hanging
 				}
 			} else {
 				lead := strings.TrimRight(line, "* ")
 				led = (heading || strings.HasSuffix(lead, ":")) && conditional.MatchString(lead[stopBefore(lead):])
 			}
+			about := ""
+			if as == item && label.MatchString(line) {
+				about = subject // without it, it would be about the whole
+			}
 			for s := range sentencesOf(line) {
+				s, about = about+s, ""
 				if !yield(s, as) {
 					return
 				}
 			}
 		}
 	}
+}
+
+var (
+	// ofProblem is the heading of a state that was to be changed, ofSolution the one of what changed it.
+	ofProblem  = regexp.MustCompile(`(?i)^\W*(?:\d+\W+)?(?:the |old )?(?:problems?|issues?|before|what (?:was|went|is) wrong|what['’]s wrong|symptoms?|bug|behaviou?r)\W*$`)
+	ofSolution = regexp.MustCompile(`(?i)^\W*(?:\d+\W+)?(?:the |my )?(?:solution|fix(?:es|ed)?|after|what (?:i )?changed|changes|resolution|new behaviou?r)\b`)
+	// numbered is a numbered heading with its subject, and label begins an item that says one thing of it.
+	numbered = regexp.MustCompile(`^#+ +\W*\d{1,2}[.):]+[\s*]*([^\s*][^*(\n]{2,60})`)
+	label    = regexp.MustCompile(`(?i)^[-*•]\s+\**(?:(?:root |likely )?cause|problem|issue|reason|(?:proposed |suggested )?(?:fix|workaround|solution)|impact|effect)s?\**: ?\**`)
+)
+
+// headed reports whether a line is a heading: marked as one, or all of it in bold.
+func headed(line string) bool {
+	return line[0] == '#' || len(line) < 80 && strings.HasPrefix(line, "**") && strings.HasSuffix(strings.TrimRight(line, ":"), "**")
 }
 
 // stopBefore returns where the last sentence of a line begins.
