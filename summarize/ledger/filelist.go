@@ -17,7 +17,7 @@ func (v *view) fileLines(room int) []string {
 	lines = append(lines, v.named("- changed by git or a sub-agent:", room-cost(tried)-cost(lines), 0, func(f File) bool { return told(f) && !v.dirtyBefore(f) })...)
 	lines = append(lines, v.named("- changed before these items:", room-cost(tried)-cost(lines), 0, func(f File) bool { return told(f) && v.dirtyBefore(f) && !v.committed(f.Told, v.l.To+1) })...)
 	lines = append(lines, tried...)
-	return append(lines, v.named("- read:", room-cost(lines), v.l.Omitted.Files, func(f File) bool { return f.Told == 0 && f.Read > 0 && f.untouched() })...)
+	return append(lines, v.named("- read:", room-cost(lines), v.l.Omitted.Files, func(f File) bool { return f.Told == 0 && f.Read > 0 && f.untouched() && !temporary.MatchString(f.Path) })...)
 }
 
 // backAgain reports whether a deleted file, or one in a deleted directory, was brought back by git, or used later.

@@ -3,9 +3,11 @@ package ledger
 import (
 	"iter"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
+	"precis/events"
 	"precis/summarize/lex"
 )
 
@@ -74,7 +76,11 @@ func (c *collector) statements(m Message) {
 			kept = stated
 		}
 	}
+	waits := c.waits(m)
 	for _, n := range said {
+		if waits && n.Rank < 2 {
+			continue // of the moment
+		}
 		c.note(&c.decisions, n.Text, n.Rank, m.Ordinal)
 	}
 }
@@ -99,6 +105,14 @@ func spokenOf(text string) string {
 		return text
 	}
 	return rest
+}
+
+// waits reports whether a message only asks how processes in the background go on.
+func (c *collector) waits(m Message) bool {
+	return len(m.ToolCalls) > 0 && !slices.ContainsFunc(m.ToolCalls, func(call events.ToolCall) bool {
+		args := parseArguments(call.Arguments)
+		return c.processes[args.number(processNames...)] == "" || args.text("chars", "input", "text", "command") != ""
+	})
 }
 
 // announces reports whether a text ends with what comes next.

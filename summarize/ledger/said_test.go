@@ -74,3 +74,21 @@ func TestStatementsTold(t *testing.T) {
 		}
 	}
 }
+
+// What is said while a process in the background goes on is of that moment, unless it decides something.
+func TestSaidWhileWaiting(t *testing.T) {
+	for _, tt := range []struct {
+		chars string
+		told  bool
+	}{{"", false}, {"y", true}} {
+		list := script("user: Make the ferry's bookings survive a restart, please.\n" +
+			`call exec_command {"cmd":"cargo test","workdir":"/w"}` + "\nout: " + `Chunk ID: 3f2a\nWall time: 1.2 seconds\nProcess running with session ID 4711\nOutput:\n    Compiling ferry` + "\n" +
+			"assistant: Still waiting for it. The branch `quay` is apart, so there is no risk to the checkout.\n" +
+			`call write_stdin {"session_id":4711,"chars":"` + tt.chars + `"}` + "\nout: " + `Chunk ID: 9\nWall time: 5.0 seconds\nProcess running with session ID 4711\nOutput:\n`)
+		list[3].ToolCalls = list[4].ToolCalls
+		list = append(list[:4], list[5:]...)
+		if got := Collect(list).Decisions; len(got) > 0 != tt.told {
+			t.Errorf("with %q: decisions %+v", tt.chars, got)
+		}
+	}
+}

@@ -33,6 +33,8 @@ var (
 	stating = regexp.MustCompile(`(?i)\b(?:is|are|was|were|has|have|had|does|did|ran|failed|rejected|returned|needs?|asks?|exists?|contains?|points?|says?|never|no longer|already|still|must|requires?|passes|returns|means|uses?|sets|starts|causes?|expects?|shows?|makes|calls|reads|writes|lacks?|changed|moved|succeeds?|succeeded|works?|worked|keeps|ends)\b`)
 	// nextStep ends a statement of fact with what the assistant does about it.
 	nextStep = regexp.MustCompile(`(?:[,;]| [—–-])\s*(?:(?:so|and|but|then|therefore) )?(?:I(?:['’]m| am)|(?:I|we)(?:['’]ll| will| need to| should| must| have to| can now| can first| could)) .*$`)
+	// stepBelow is how the assistant goes about what it decided.
+	stepBelow = regexp.MustCompile(`(?i): (?:first,? |next,? )?(?:I(?:['’]ll| will)|let me|I(?:['’]m| am) going to) .*$`)
 	// dangling begins what is half a sentence without the step that follows.
 	dangling = regexp.MustCompile(`(?i)^(?:since|as|because|to|given|before|after|if|when|although|while|based on|from|for|in order to|now that)\b`)
 	// stepping is the wording of a step wherever it stands, and of what comes next.
@@ -105,6 +107,12 @@ func rankOf(s string, as place) (stated string, rank int) {
 	}
 	if rank > 0 && guessing.MatchString(s) && !turnsOut.MatchString(s) {
 		rank = 0
+	}
+	if rank == 3 {
+		cut := stepBelow.ReplaceAllString(s, ".")
+		if intends.MatchString(cut) && decided.MatchString(cut) && !decided.MatchString(s[len(cut)-1:]) {
+			s = cut
+		}
 	}
 	if rank == none || rank == 3 {
 		return s, rank
