@@ -167,7 +167,7 @@ func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 			kind = "" // not what the line was meant to run
 		}
 		c.run(at, line, c.workDir(line, args), kind, end)
-		if slices.ContainsFunc(steps, mayChange) {
+		if c.acted == 0 && slices.ContainsFunc(steps, mayChange) {
 			c.acts(at)
 		}
 		c.away = elsewhere.MatchString(line)

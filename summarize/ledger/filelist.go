@@ -138,7 +138,7 @@ func (v *view) outline() (dirs []directory, root string) {
 // movedTo returns the file of the same name that was made when a file was deleted, if any: it was moved.
 func (v *view) movedTo(f File) *File {
 	for i, g := range v.files {
-		if f.Deleted > 0 && g.Path != f.Path && base(g.Path) == base(f.Path) && slices.Contains(g.Changed, f.Deleted) {
+		if f.Deleted > 0 && g.Created && g.Path != f.Path && base(g.Path) == base(f.Path) && slices.Contains(g.Changed, f.Deleted) {
 			return &v.files[i]
 		}
 	}
@@ -148,7 +148,7 @@ func (v *view) movedTo(f File) *File {
 // passedBy reports whether a file was only the place of another one for a while: moved there and away again.
 func (v *view) passedBy(f File) bool {
 	to := v.movedTo(f)
-	return to != nil && slices.ContainsFunc(v.files, func(from File) bool {
+	return to != nil && f.Created && slices.ContainsFunc(v.files, func(from File) bool {
 		return from.Path != f.Path && base(from.Path) == base(f.Path) && from.Deleted > 0 && slices.Contains(f.Changed, from.Deleted)
 	})
 }
@@ -156,7 +156,7 @@ func (v *view) passedBy(f File) bool {
 // arrivals counts the moves that brought a file: they are no edits of it.
 func (v *view) arrivals(f File) (n int) {
 	for _, g := range v.files {
-		if g.Deleted > 0 && g.Path != f.Path && base(g.Path) == base(f.Path) && slices.Contains(f.Changed, g.Deleted) {
+		if f.Created && g.Deleted > 0 && g.Path != f.Path && base(g.Path) == base(f.Path) && slices.Contains(f.Changed, g.Deleted) {
 			n++
 		}
 	}

@@ -88,7 +88,7 @@ func (c *collector) statements(m Message) {
 // thoughts are elements in which models think before they speak, and thought ends one whose beginning a server left out.
 var (
 	thoughts = regexp.MustCompile(`(?ms)^[ \t]*<(?:think|thinking|thought|reasoning)>.*?</(?:think|thinking|thought|reasoning)>|\A\s*<(?:think|thinking|thought|reasoning)>.*`)
-	thought  = regexp.MustCompile(`(?m)^[ \t]*</(?:think|thinking)>|</(?:think|thinking)>[ \t]*$`)
+	thought  = regexp.MustCompile(`(?m)^[ \t]*</(?:think|thinking)>[ \t]*$`)
 )
 
 // spokenOf returns a message without thoughts, which guess and weigh what is given up in the next sentence; one that is nothing else is
@@ -98,7 +98,7 @@ func spokenOf(text string) string {
 		return text
 	}
 	rest := thoughts.ReplaceAllString(text, "")
-	if at := thought.FindStringIndex(rest); at != nil {
+	if at := thought.FindStringIndex(rest); at != nil && strings.Count(rest[:at[0]], "```")%2 == 0 {
 		rest = rest[at[1]:]
 	}
 	if strings.TrimSpace(rest) == "" {
