@@ -54,6 +54,8 @@ func TestRunOfATurn(t *testing.T) {
 	for _, tt := range []struct{ name, script, want string }{
 		{"its own", first + later + run("npm test", passes), "theme.ts; npx tsc → failed\n"},
 		{"one that ran again", first + run("npm test", passes) + later + run("npm test", passes), "→ then: edited theme.ts\n"},
+		{"one that passed beside another kind", strings.ReplaceAll(first, fails, "ok: Found 0 errors.") + run("npm test", passes) + later + run("npm test", passes), "theme.ts; npx tsc → passed\n"},
+		{"one that passed beside its kind", strings.ReplaceAll(first, fails, "ok: Found 0 errors.") + run("npm run build", passes) + later + run("npm run build", passes), "→ then: edited theme.ts\n"},
 	} {
 		if text := Collect(script(tt.script)).Text(2400); !strings.Contains(text, tt.want) {
 			t.Errorf("%s: %q is not in\n%s", tt.name, tt.want, text)

@@ -275,12 +275,13 @@ func (v *view) did(at, to uint64) string {
 	if names := v.written(at, to); names != "" {
 		done = append(done, "edited "+names)
 	}
-	last, commit, again := Run{}, Note{}, false
+	last, commit := Run{}, Note{}
+	var again []Run // that ran on after the turn: one entry stands for all runs of a line
 	for _, r := range v.l.Runs {
 		switch {
 		case r.other() || r.Kind == "look":
 		case r.First < to && r.Last >= to:
-			again = true // one run stands for all of its line
+			again = append(again, r)
 		case max(at, last.Ended) < r.Ended && r.Ended < to:
 			last = r
 		}
@@ -290,7 +291,8 @@ func (v *view) did(at, to uint64) string {
 			commit = n
 		}
 	}
-	if last.Line != "" && !again {
+	unclear := func(r Run) bool { return last.End != ends[verdict.Success] || r.repeats(last, v.read) }
+	if last.Line != "" && !slices.ContainsFunc(again, unclear) {
 		done = append(done, briefly(last.Line)+" → "+last.End)
 	}
 	if commit.Text != "" {
