@@ -57,7 +57,7 @@ var metric = regexp.MustCompile(`precis_[a-z_]+[a-z]`)
 
 func TestOperationsHasEveryMetric(t *testing.T) {
 	code, operations := map[string]bool{}, projectFile(t, "docs/operations.md")
-	for _, name := range metric.FindAllString(projectFile(t, "internal/processor/metrics.go")+projectFile(t, "internal/processor/probes.go")+projectFile(t, "internal/processor/lag.go")+projectFile(t, "internal/processor/snapshots.go")+projectFile(t, "internal/gateway/metrics.go"), -1) {
+	for _, name := range metric.FindAllString(projectFile(t, "internal/processor/metrics.go")+projectFile(t, "internal/processor/probes.go")+projectFile(t, "internal/processor/lag.go")+projectFile(t, "internal/processor/snapshots.go")+projectFile(t, "internal/processor/parking.go")+projectFile(t, "internal/gateway/metrics.go"), -1) {
 		code[name] = true
 		if !strings.Contains(operations, name) {
 			t.Errorf("docs/operations.md has no %s", name)
