@@ -515,18 +515,30 @@ func (f *facts) file(args call.Arguments, doc *document) {
 	f.modules(doc)
 }
 
-// arrays states the largest array of objects in a file of JSON.
+// arrays states the largest array of objects in a file of JSON, if it is the only member of its name: else the number would be read as that of all.
 func (f *facts) arrays(doc *document) {
 	text := doc.source
 	if doc.shape == shapeNumbered {
 		text = unnumbered(text, "{[")
 	}
 	if v := jsontext.Value(strings.TrimSpace(text)); v.IsValid(envelope.Lenient) {
-		if a := records.LargestArray(v, 0); a.Name != "" && len(a.Elements) > 1 {
+		if a := records.LargestArray(v, 0); a.Name != "" && len(a.Elements) > 1 && onlyMember(text, a.Name) {
 			f.wide = true
 			f.add("Records", lex.Thousands(len(a.Elements))+" in "+lex.Clip(lex.OneLine(a.Name), maxCommand/2))
 		}
 	}
+}
+
+// onlyMember reports whether no two members in a text of JSON have a name.
+func onlyMember(text, name string) bool {
+	parts := strings.Split(text, strconv.Quote(name))
+	found := 0
+	for _, rest := range parts[1:] {
+		if strings.HasPrefix(strings.TrimLeft(rest, " \t\r\n"), ":") {
+			found++
+		}
+	}
+	return found <= 1
 }
 
 // modules counts imports and names the first five exports.
