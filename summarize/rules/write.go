@@ -192,7 +192,7 @@ func (d *document) runsOn(above, p choice) bool {
 	}
 	switch {
 	case d.shape == shapeDiff:
-		return old[0] == '-' && current[0] == '+' || d.leavesBlock(above.line, p.line)
+		return old[0] == '-' && current[0] == '+' || d.leavesBlock(above.line, p.line) || current[0] != '@' && a.piece != b.piece && a.piece > 0 && b.piece > 0
 	case !d.prose:
 		return false
 	case lex.IsLower(current[0]):
