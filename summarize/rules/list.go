@@ -252,7 +252,7 @@ func (c *chooser) entry(x listed) string {
 	return s.label()
 }
 
-// between names what the lines have that stand between two which are shown: `33 Close; os.Remove; 57 flush`, `40+: segmentPath os.ReadDir`. Names
+// between names what the lines have that stand between two which are shown: `33 Close: os.Remove; 57 flush`, `40+: segmentPath os.ReadDir`. Names
 // stand behind a number near before them, if their lines have one.
 func (c *chooser) between(picks []pick, list []listed) func(above, below int) string {
 	list = slices.Clone(list)
@@ -278,13 +278,20 @@ func (c *chooser) between(picks []pick, list []listed) func(above, below int) st
 	return func(above, below int) string {
 		var b strings.Builder
 		from, more, named := c.doc.lines[above].at, 0, false
+		label, head := false, 0 // what is told last is below a landmark that is told, or is one; its line
 		for ; len(list) > 0 && list[0].line < below; list = list[1:] {
 			x, at := list[0], c.doc.lines[list[0].line].at
 			far := b.Len() == 0 || at < from || at-from > reach || from == 0 && at > 0
+			if label && x.id >= 0 && !c.doc.inBlock(head, x.line) {
+				label, named = false, false
+			}
 			switch {
 			case x.id == unnamed:
 				more++
+				label, named = false, named && !label // what comes is below this one
 				continue
+			case label && !named && x.id >= 0 && !far && !c.doc.partly:
+				b.WriteString(": ")
 			case named && x.id >= 0 && !far:
 				b.WriteByte(' ')
 			case b.Len() > 0:
@@ -296,6 +303,9 @@ func (c *chooser) between(picks []pick, list []listed) func(above, below int) st
 			if far || !named {
 				from = at
 			}
+			if label = !named || label && !far; !named {
+				head = x.line
+			}
 			b.WriteString(c.entry(x))
 		}
 		if more >= manyUnnamed {
@@ -303,6 +313,11 @@ func (c *chooser) between(picks []pick, list []listed) func(above, below int) st
 		}
 		return b.String()
 	}
+}
+
+// inBlock reports whether a line may be a part of what a landmark above it begins: code is, as far as it is indented.
+func (d *document) inBlock(landmark, line int) bool {
+	return landmark == line || d.prose || d.lines[line].indent > d.lines[landmark].indent
 }
 
 // manyUnnamed is how many landmarks a gap must be silent about for it to be said how many there are; unnamed is in the place of their identifiers.

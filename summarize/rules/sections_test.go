@@ -113,6 +113,40 @@ func TestGapsAreCounted(t *testing.T) {
 	}
 }
 
+// TestUnnamedEndsALabel: a name is not told behind a declaration if it is below another one, which is not named.
+func TestUnnamedEndsALabel(t *testing.T) {
+	name := func(section int32, line int, id int32, text string) listed { return listed{section, line, text, id} }
+	for what, test := range map[string]struct {
+		landmarks []int // lines
+		list      []listed
+		want      string
+	}{
+		"directly below":    {[]int{2}, []listed{name(0, 2, words.None, ""), name(words.None, 5, 1, "a")}, "3 f3: a"},
+		"below the next":    {[]int{2, 4}, []listed{name(0, 2, words.None, ""), name(words.None, 5, 1, "a"), name(words.None, 6, 2, "b")}, "3 f3; a b"},
+		"after a name":      {[]int{2, 4}, []listed{name(0, 2, words.None, ""), name(words.None, 3, 1, "a"), name(words.None, 6, 2, "b")}, "3 f3: a; b"},
+		"after the block":   {[]int{2}, []listed{name(0, 2, words.None, ""), name(words.None, 3, 1, "a"), name(words.None, 8, 2, "b"), name(words.None, 9, 3, "c")}, "3 f3: a; b c"},
+		"behind a number":   {[]int{4}, []listed{name(words.None, 3, 1, "a"), name(words.None, 6, 2, "b")}, "4+: a b"},
+		"two with a name":   {[]int{2, 4}, []listed{name(0, 2, words.None, ""), name(1, 4, words.None, ""), name(words.None, 6, 2, "b")}, "3 f3; 5 f5: b"},
+		"nothing but names": {nil, []listed{name(words.None, 3, 1, "a"), name(words.None, 6, 2, "b")}, "4+: a b"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			d := document{placed: true, lines: make([]line, 20)}
+			for i := range d.lines {
+				d.lines[i] = line{number: i + 1, at: i + 1, group: words.None, starts: true, indent: 1}
+			}
+			d.lines[8].indent = 0
+			c := &chooser{doc: &d}
+			for _, i := range test.landmarks {
+				d.lines[i].indent = 0
+				c.sections = append(c.sections, section{landmark: landmark{line: i, name: "f" + itoa(i+1)}})
+			}
+			if got := c.between(nil, test.list)(0, 20); got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
 // TestNumberBehindNames: a line behind names has its number, though it follows on the line above them.
 func TestNumberBehindNames(t *testing.T) {
 	d := newDocument("open the store\nread the segment\nclose the store\n", FileContent, call.ParseArguments([]byte(`{"file_path":"a.txt","offset":1}`)))
