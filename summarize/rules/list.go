@@ -180,8 +180,8 @@ func (c *chooser) openSection(f *further, i int32) {
 	f.list = append(f.list, listed{section: i, line: s.line, id: words.None})
 }
 
-// listing formats names by section: `See a.go: openStore; 33 Close; segmentPath os.ReadDir`. What is in a file stands behind it, landmarks
-// come next, then the other names.
+// listing formats names by section: `See 33 Close; segmentPath os.ReadDir; a.go: openStore`. Landmarks come first, then the names that are in no file,
+// then files: what stands behind one is read as its own.
 func (c *chooser) listing(list []listed) string {
 	if len(list) == 0 {
 		return ""
@@ -189,19 +189,19 @@ func (c *chooser) listing(list []listed) string {
 	rank := func(x listed) int {
 		switch {
 		case x.section == words.None:
-			return 2
-		case !c.sections[x.section].file:
 			return 1
+		case c.sections[x.section].file:
+			return 2
 		}
 		return 0
 	}
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b listed) int {
 		order := rank(a) - rank(b)
-		if order == 0 && rank(a) == 0 && c.doc.shape == shapeMatches {
+		if order == 0 && rank(a) != 1 && c.doc.shape == shapeMatches {
 			order = strings.Compare(c.dirOf(a), c.dirOf(b))
 		}
-		if order == 0 && rank(a) == 0 {
+		if order == 0 && rank(a) != 1 {
 			order = c.sections[a.section].line - c.sections[b.section].line
 		}
 		return cmp.Or(order, cmp.Compare(min(a.id, 0), min(b.id, 0)), a.line-b.line)

@@ -160,12 +160,12 @@ func TestNumberBehindNames(t *testing.T) {
 	}
 }
 
-// TestListedBehindTheirFile: a name that is in no file is not listed behind one.
+// TestListedBehindTheirFile: a name or a declaration that is in no file is not listed behind one.
 func TestListedBehindTheirFile(t *testing.T) {
 	d := &document{groups: []string{"src/a.go"}, lines: []line{{group: 0}, {group: words.None, at: 2}, {group: words.None, at: 9}}}
-	c := &chooser{doc: d, sections: []section{{landmark: landmark{line: 0, name: "a.go", file: true}}}}
-	got := c.listing([]listed{{0, 0, "", words.None}, {0, 0, "openStore", 1}, {words.None, 1, "retryLimit", 2}, {words.None, 2, "closeAll", 3}})
-	if want := "See a.go: openStore; retryLimit closeAll"; got != want {
+	c := &chooser{doc: d, sections: []section{{landmark: landmark{line: 0, name: "a.go", file: true}}, {landmark: landmark{line: 2, name: "Close"}}}}
+	got := c.listing([]listed{{0, 0, "", words.None}, {0, 0, "openStore", 1}, {1, 2, "", words.None}, {words.None, 1, "retryLimit", 2}, {words.None, 2, "closeAll", 3}})
+	if want := "See 9 Close; retryLimit closeAll; a.go: openStore"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
