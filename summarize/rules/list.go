@@ -229,7 +229,30 @@ func (c *chooser) listing(list []listed) string {
 		}
 		b.WriteString(c.entry(x))
 	}
+	switch n := c.unlisted(list); {
+	case n > 0 && c.doc.partly: // not all are known
+		b.WriteString("; " + lex.ClipMark)
+	case n > 0:
+		b.WriteString("; +" + lex.Counted(n, "file"))
+	}
 	return b.String()
+}
+
+// unlisted counts the files of a search that neither a line shows nor a list has.
+func (c *chooser) unlisted(list []listed) (n int) {
+	if c.doc.shape != shapeMatches {
+		return 0
+	}
+	told := make(map[int32]bool, len(list))
+	for _, x := range list {
+		told[x.section] = true
+	}
+	for i := range c.sections {
+		if s := &c.sections[i]; s.file && !s.shown && !told[int32(i)] {
+			n++
+		}
+	}
+	return n
 }
 
 // dirOf is the directory that what is listed is below; empty if it is below none.

@@ -170,6 +170,37 @@ func TestListedBehindTheirFile(t *testing.T) {
 	}
 }
 
+// TestUnlistedFiles: a list of a search that leaves files out says how many; one that has all does not, and neither does that of a file.
+func TestUnlistedFiles(t *testing.T) {
+	const few = words.None - 1
+	one, two := listed{0, 0, "", words.None}, listed{1, 1, "", words.None}
+	for name, test := range map[string]struct {
+		shape shape
+		shown int
+		list  []listed
+		want  string
+	}{
+		"not all are known": {shapeMatches, few, []listed{one}, "See a.go; …"},
+		"all":               {shapeMatches, words.None, []listed{one, two, {2, 2, "", words.None}}, "See a.go; b.go; c.go"},
+		"one left out":      {shapeMatches, words.None, []listed{one, two}, "See a.go; b.go; +1 file"},
+		"two left out":      {shapeMatches, words.None, []listed{two}, "See b.go; +2 files"},
+		"one is shown":      {shapeMatches, 2, []listed{two}, "See b.go; +1 file"},
+		"no search":         {shapePlain, words.None, []listed{two}, "See b.go"},
+		"nothing":           {shapeMatches, words.None, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &document{shape: test.shape, partly: test.shown == few, groups: []string{"a.go", "b.go", "c.go"}, lines: []line{{group: 0}, {group: 1}, {group: 2}}}
+			c := &chooser{doc: d}
+			for i, name := range d.groups {
+				c.sections = append(c.sections, section{landmark: landmark{line: i, name: name, file: true}, shown: i == test.shown})
+			}
+			if got := c.listing(test.list); got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
 // TestPartsStandApart: a line of a list is not shown as a part of the item above it if its own item is left out.
 func TestPartsStandApart(t *testing.T) {
 	source := "targets:\n  - name: sdk\n    provider: one\n  - name: cli\n    provider: two\n"
