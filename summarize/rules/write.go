@@ -33,7 +33,11 @@ func (d *document) write(picks []pick, named func(above, below int) string) body
 		l := &d.lines[p.line]
 		text := named(max(0, last.line), p.line)
 		_, joins := d.glue(p.line)
-		if n > 0 && (text != "" || !joins || !d.continues(last, p.choice)) {
+		switch {
+		case n == 0:
+		case text == "" && d.sameLine(last, p.choice):
+			b.WriteByte(' ') // behind the mark of what was cut
+		case text != "" || !joins || !d.continues(last, p.choice):
 			b.WriteByte('\n')
 		}
 		if text != "" {
@@ -227,6 +231,11 @@ func (d *document) continues(above, p choice) bool {
 	return above.line >= 0 && above.line == p.line-1 && !d.lines[p.line].starts && p.start == 0 && above.end == len(d.lines[above.line].text)
 }
 
+// sameLine reports whether a fragment is a later part of the line without a number that the one above it is of.
+func (d *document) sameLine(above, p choice) bool {
+	return above.line == p.line && d.lines[p.line].number == 0 && p.start >= above.end
+}
+
 // glue is what stands between a part of a line and the one above it: nothing or a blank; ok is false if the line has something else there, such as a line
 // break in a string.
 func (d *document) glue(line int) (blank string, ok bool) {
@@ -308,7 +317,7 @@ func withoutBullet(s string) string {
 	return s
 }
 
-// lead returns what precedes a fragment: `12|` before a whole line of a file, `12→` before a part from
+// lead returns what precedes a fragment: `12|` before a whole line of a file, `• 12|` before a part from
 // within it, a space before the line that follows the one above, `• ` before a part of a line without a number. That
 // a log's stamp is missing needs no mark.
 func (d *document) lead(p, last choice) string {
@@ -321,14 +330,16 @@ func (d *document) lead(p, last choice) string {
 			blank = " " // it has a line of its own
 		}
 		return blank
+	case d.sameLine(last, p):
+		return ""
 	case number == 0 && within:
 		return innerMark
 	case number == 0:
 		return ""
 	case within && d.counted:
 		return itoa(number) + ":" + lex.ClipMark
-	case within:
-		return itoa(number) + "→"
+	case within: // `→` would be that of the tools that print files, which have it before whole lines
+		return innerMark + itoa(number) + "|"
 	case below && d.follows(p.line):
 		return " "
 	case d.around && d.lines[p.line].context: // as grep marks what is around its matches
