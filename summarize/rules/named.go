@@ -193,10 +193,14 @@ func (s *sketcher) hidden(above, below int) string {
 			case head != last:
 				entries, last = append(entries, entry{at: s.doc.lines[m.line].number, names: []string{m.text}}), head
 			case len(entries) == 0:
-				entries = append(entries, entry{names: []string{m.text}})
+				entries = append(entries, entry{at: s.introduced(above, m.line), names: []string{m.text}})
 			default:
 				e := &entries[len(entries)-1]
-				e.names = append(e.names, m.text)
+				if at := s.introduced(above, m.line); at > 0 && e.head == "" && e.at == 0 {
+					entries = append(entries, entry{at: at, names: []string{m.text}})
+				} else {
+					e.names = append(e.names, m.text)
+				}
 			}
 		}
 	}
@@ -220,6 +224,16 @@ func (s *sketcher) hidden(above, below int) string {
 		entries = append(entries, entry{head: "+" + lex.Counted(more, "heading")})
 	}
 	return s.folded(entries)
+}
+
+// introduced returns the number of a line if another one that introduces it, `Steps:`, stands between it and the one shown above it; 0 if none does.
+func (s *sketcher) introduced(above, line int) int {
+	for i := above + 1; i < line; i++ {
+		if l := &s.doc.lines[i]; strings.HasSuffix(l.text, ":") {
+			return s.doc.lines[line].number
+		}
+	}
+	return 0
 }
 
 // alone returns the first heading that is named between two shown lines; none if there is none.
