@@ -98,7 +98,7 @@ func TestRecordTable(t *testing.T) {
 	}
 	text = "[" + strings.Join(groups, ",") + "]"
 	got := records.Table(text, records.Of(text, nil), nil, 400)
-	for _, want := range []string{"24 records in 12 groups: ", "seats(basic/full), prices(same)\n", "seats | prices\n1-12: HAT001 | ", "\n2: HAT021 | ", "/200\n+", " records"} {
+	for _, want := range []string{"24 records in 12 groups: ", "seats, prices (basic/full)\n", "seats | prices\n1-12: HAT001 | ", "\n2: HAT021 | ", "/200\n+", " records"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}

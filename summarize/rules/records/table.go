@@ -261,17 +261,28 @@ func rows(name string, records []Record, keep []string, room int) string {
 	}
 	head := func(columns []string) string {
 		fields := slices.Clone(same)
+		var without []string // objects with a shape that the table does not show
 		var last []string
 		for _, k := range varying {
 			names := records[0].shapes[k]
 			switch {
+			case !slices.ContainsFunc(columns, func(c string) bool { return c == k || strings.HasPrefix(c, k+".") }):
+				if len(names) > 0 {
+					without = append(without, k)
+				} else { // a part of it may be a column
+					fields, last = append(fields, k), nil
+				}
 			case len(names) > 0 && slices.Equal(names, last):
-				fields = append(fields, k+"(same)")
-			case len(names) > 0 || !slices.ContainsFunc(columns, func(c string) bool { return c == k || strings.HasPrefix(c, k+".") }):
-				fields = append(fields, k+shapeOf(names))
+				before, _, _ := strings.Cut(fields[len(fields)-1], "(")
+				fields[len(fields)-1] = strings.TrimRight(before, " ") + ", " + k + " " + shapeOf(names)
+			case len(names) > 0:
+				fields, last = append(fields, k+shapeOf(names)), names
 			}
-			last = names
 		}
+		if len(without) > 0 {
+			without[0] = "without " + without[0]
+		}
+		fields = append(fields, without...)
 		if len(fields) == 0 {
 			return counted
 		}
