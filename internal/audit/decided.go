@@ -49,7 +49,7 @@ func (a *auditor) byEvent(r *onRecord, w work) {
 func (a *auditor) elsewhere(r *onRecord) {
 	seq := r.rec.Common().EventSeq
 	if seq <= a.retained.to() {
-		a.tally.doubt(r.scope, "removed by retention: the event that a record was decided at")
+		a.tally.doubt(r.scope, eventRemoved)
 		return
 	}
 	a.find(r, CheckTrigger, fmt.Sprintf("event %d, which calls for it (%s)", seq, reasonOf(r.rec)),
@@ -261,8 +261,8 @@ func (a *auditor) invalidated(r *onRecord, rec *events.Invalidated) bool {
 		a.find(r, CheckCause, "an active summary", "one that is "+string(sum.Status))
 	}
 	switch want, got := a.causeOf(r, sum, rec); {
-	case orNone(rec.Cause.Setting) == fold.SettingRewind && rec.EventSeq <= a.retained.to():
-		a.tally.doubt(r.scope, "removed by retention: the event that a record was decided at")
+	case orNone(rec.Cause.Setting) == fold.SettingRewind && rec.EventSeq <= a.retained.to(): // the rewind itself is gone
+		a.tally.doubt(r.scope, eventRemoved)
 	case want == got:
 		a.tally.holds(r.scope, CheckCause)
 	case rec.Reason == events.ReasonPolicyChanged || rec.Reason == events.ReasonModelChanged:
@@ -322,9 +322,6 @@ func showSetting(inv *events.Invalidated) string {
 
 // rewound returns what would justify an invalidation by a rewind, and what is there instead.
 func (a *auditor) rewound(r *onRecord, rec *events.Invalidated) (want, got string) {
-	if rec.EventSeq <= a.retained.to() {
-		return "", "" // not provable
-	}
 	raw := deliveryOf(a.current).Raw
 	ev, why := events.Decode(raw, events.Limits{EventBytes: len(raw.Body)})
 	if why != nil || ev.Edit == nil || !ev.Edit.Rewind || ev.Edit.MessageID != orNone(rec.Cause.MessageID) {

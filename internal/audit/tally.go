@@ -114,6 +114,9 @@ func (t *tally) holds(s scope, check string) {
 // removedByRetention is the reason that nothing that depends on a thread's state can be proved.
 const removedByRetention = "removed by retention: the log no longer holds the beginning of the thread"
 
+// eventRemoved is the reason that what an event decided can't be proved.
+const eventRemoved = "removed by retention: the event that a record was decided at"
+
 // find notes a finding within its scope.
 func (t *tally) find(s scope, f Finding) {
 	switch {

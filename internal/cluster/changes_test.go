@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 
 	"precis/internal/cluster"
@@ -18,16 +16,7 @@ import (
 
 // What an operator sees of a join, a death and a leave: who it was, and which partitions moved to whom.
 func TestChanges(t *testing.T) {
-	srv := started(t, server.Options{})
-	nc, err := nats.Connect(srv.ClientURL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := connected(t, started(t, server.Options{}).ClientURL())
 	const partitions, lease = 4, 2 * time.Second
 	type process struct {
 		*cluster.Member
@@ -36,6 +25,7 @@ func TestChanges(t *testing.T) {
 	}
 	start := func(id string) *process {
 		p := &process{ended: make(chan error, 1)}
+		var err error
 		p.Member, err = cluster.Open(t.Context(), js, &holder{}, cluster.Options{
 			Name: "c", ID: id, Units: partitions, Lease: lease, Standbys: 1, Logger: zerolog.Nop(),
 			Report: func() cluster.Report { return idle(p.View()) },

@@ -278,7 +278,7 @@ func (m *Member) Close() { m.closing.Store(true) }
 // View returns what the member knows of the cluster.
 func (m *Member) View() *View { return m.view.Load() }
 
-// Lost says that the holder has ended a partition by itself: another processor has claimed it, or it is to be made again.
+// Lost tells the member that the holder has given a partition up: another processor has claimed it, or it is to be made again.
 func (m *Member) Lost(partition int) {
 	select {
 	case m.lost <- partition:

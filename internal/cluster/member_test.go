@@ -70,7 +70,13 @@ func far(t *testing.T, server string, by time.Duration) jetstream.JetStream {
 			}()
 		}
 	}()
-	nc, err := nats.Connect("nats://" + l.Addr().String())
+	return connected(t, "nats://"+l.Addr().String())
+}
+
+// connected returns JetStream by a connection that lasts as long as the test.
+func connected(t *testing.T, url string) jetstream.JetStream {
+	t.Helper()
+	nc, err := nats.Connect(url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,16 +254,8 @@ func (g *giving) Acquire(context.Context, []int) error {
 
 // A partition that its holder gives up by itself while it is taken over is taken again, and what is said of an earlier time with it does not count.
 func TestPartitionGivenUpWhileItIsTaken(t *testing.T) {
-	nc, err := nats.Connect(started(t, server.Options{}).ClientURL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := &giving{}
+	js, g := connected(t, started(t, server.Options{}).ClientURL()), &giving{}
+	var err error
 	g.m, err = cluster.Open(t.Context(), js, g, cluster.Options{Name: "c", ID: "m", Units: 1, Lease: 4 * time.Second, Logger: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)

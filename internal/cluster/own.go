@@ -146,7 +146,7 @@ func (m *Member) done(ctx context.Context, o outcome) error {
 		m.beat(ctx)
 		u := &m.units[n]
 		switch {
-		case o.was == acquiring && o.err == nil && !m.holder.Runs(n): // the holder has ended it by itself: if it counted as held, nobody would take it again
+		case o.was == acquiring && o.err == nil && !m.holder.Runs(n): // the holder has given it up; counted as held, it would never be taken again
 		case o.was == acquiring && o.err == nil && u.owner == m.key && m.key != "":
 			u.doing = holding
 			m.held[n].Store(true)

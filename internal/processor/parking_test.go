@@ -226,6 +226,19 @@ func TestMarkedPartitionsAndSnapshots(t *testing.T) {
 	f.end(second, false)
 }
 
+// parkedByNext ends a processor whose partition has a parked thread, and has the next owner park it as well. It returns the former's disk.
+func (f *flock) parkedByNext(first *sharer, id int) (away *vfs.MemFS, second *sharer) {
+	f.t.Helper()
+	isParked := func(m *sharer) bool { return len(f.parkedObjects(m)[id]) > 0 }
+	until(f.t, "the thread is not parked", func() bool { return isParked(first) })
+	f.end(first, false)
+	f.disks = nil
+	second = f.join()
+	f.settleAll()
+	until(f.t, "the thread is not parked by the next owner", func() bool { return isParked(second) })
+	return first.fs, second
+}
+
 // A processor that was away for so long that objects which its store names were deleted in order begins from a snapshot, however few events it lacks: nothing is lost.
 func TestObjectsDeletedWhileAway(t *testing.T) {
 	t.Parallel()
@@ -234,16 +247,9 @@ func TestObjectsDeletedWhileAway(t *testing.T) {
 	first := f.join()
 	say := func(n int) uint64 { return put(t, f.broker.Conn(), "thread.message.p", message(fmt.Sprint("m", n))) }
 	id := broker.PartitionOf("p", f.config.Partitions)
-	isParked := func(m *sharer) bool { return len(f.parkedObjects(m)[id]) > 0 }
 	say(1)
 	f.settleAll()
-	until(t, "the thread is not parked", func() bool { return isParked(first) })
-	f.end(first, false)
-	away := first.fs
-	f.disks = nil
-	second := f.join()
-	f.settleAll()
-	until(t, "the thread is not parked by the next owner", func() bool { return isParked(second) })
+	away, second := f.parkedByNext(first, id)
 	seq := say(2)
 	f.settleAll()
 	until(t, "the object is not noted", func() bool {
@@ -286,7 +292,6 @@ func TestExpiredWhileAway(t *testing.T) {
 	f.config.Policies = requested(t).Policies
 	f.config.Policies[0].Staleness.TTL = time.Hour
 	id := broker.PartitionOf("p", f.config.Partitions)
-	isParked := func(m *sharer) bool { return len(f.parkedObjects(m)[id]) > 0 }
 	tended := func(m *sharer) {
 		f.settleAll()
 		if err := m.Tended(within(t)); err != nil {
@@ -297,13 +302,7 @@ func TestExpiredWhileAway(t *testing.T) {
 	first := f.join()
 	put(t, f.broker.Conn(), "tool.result.p", large("a"))
 	tended(first)
-	until(t, "the thread is not parked", func() bool { return isParked(first) })
-	f.end(first, false)
-	away := first.fs
-	f.disks = nil
-	second := f.join()
-	f.settleAll()
-	until(t, "the thread is not parked by the next owner", func() bool { return isParked(second) })
+	away, second := f.parkedByNext(first, id)
 	f.clock.forward(61 * time.Minute)
 	tended(second)
 	f.clock.forward(4 * 24 * time.Hour)
