@@ -3,6 +3,7 @@ package rules
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -259,10 +260,17 @@ func (d *document) alerts(e page.Element, indent int) bool {
 func (d *document) findOwners() {
 	d.above = make([]int32, len(d.lines))
 	alike := d.alikeStates()
+	var open []int // the lines of the elements that the next one may be in
 	for i := range d.above {
 		d.above[i] = words.None
-		if alike[i] {
-			d.above[i] = d.groupOf(i)
+		if d.lines[i].starts {
+			for n := len(open); n > 0 && d.lines[open[n-1]].indent >= d.lines[i].indent; n = len(open) {
+				open = open[:n-1]
+			}
+			if alike[i] {
+				d.above[i] = d.groupOf(open)
+			}
+			open = append(open, i)
 		}
 		if l := &d.lines[i]; !l.aside && !l.dull() && page.IsText(l.text) {
 			d.above[i] = d.ownerOf(i)
@@ -286,16 +294,10 @@ func (d *document) alikeStates() map[int]bool {
 	return alike
 }
 
-// groupOf returns the line of the named element that an element is in.
-func (d *document) groupOf(i int) int32 {
-	indent := d.lines[i].indent
-	for j := i - 1; j >= 0 && indent > 0; j-- {
-		o := &d.lines[j]
-		if o.indent >= indent || !o.starts {
-			continue
-		}
-		indent = o.indent
-		if e, ok := page.ElementIn(o.text); ok && strings.TrimSpace(e.Name) != "" && e.Role != "RootWebArea" {
+// groupOf returns the innermost named element of those that an element is in.
+func (d *document) groupOf(open []int) int32 {
+	for _, j := range slices.Backward(open) {
+		if e, ok := page.ElementIn(d.lines[j].text); ok && strings.TrimSpace(e.Name) != "" && e.Role != "RootWebArea" {
 			return int32(j)
 		}
 	}

@@ -32,12 +32,11 @@ func (d *document) write(picks []pick, named func(above, below int) string) body
 	for n, p := range picks {
 		l := &d.lines[p.line]
 		text := named(max(0, last.line), p.line)
-		_, joins := d.glue(p.line)
 		switch {
 		case n == 0:
 		case text == "" && d.sameLine(last, p.choice):
 			b.WriteByte(' ') // behind the mark of what was cut
-		case text != "" || !joins || !d.continues(last, p.choice):
+		case text != "" || !d.continues(last, p.choice) || !d.joins(p.line):
 			b.WriteByte('\n')
 		}
 		if text != "" {
@@ -275,6 +274,12 @@ func (d *document) leftOut(above, line int) bool {
 		}
 	}
 	return false
+}
+
+// joins reports whether a part of a line goes on with the one above it.
+func (d *document) joins(line int) bool {
+	_, ok := d.glue(line)
+	return ok
 }
 
 // shown returns a fragment's text with the marks after it; above: the next fragment follows directly.
