@@ -34,6 +34,9 @@
 // A member also follows what it is to have and another one has. The owner keeps a partition that is planned elsewhere until the next owner has
 // said that it is near. It drains the partition then, and writes that it is free; the next owner waits for that, or for the owner's end.
 //
+// A member that is about to leave says that it can't have partitions, and keeps what it has until the next owners are near: then it leaves with all of it
+// at once, because a partition that is freed by a write of its own stands still for as long as those before it take.
+//
 // With its lease a member says how far each of its partitions is on record, which is how far others may follow. That stays true whatever
 // happens to the member: it was written while the member had the partition, and its next owner begins with what is on record.
 package cluster

@@ -106,6 +106,10 @@ type Member struct {
 
 	held    []atomic.Bool // by partition: this member may answer for it while its lease holds
 	closing atomic.Bool   // no more acquisitions
+
+	leaving  atomic.Bool
+	asked    chan struct{} // to say so to the others
+	relieved chan struct{} // closed when the others are ready
 }
 
 // member is another member, or this one, as the bucket has it.
@@ -205,6 +209,7 @@ func Open(ctx context.Context, js jetstream.JetStream, holder Holder, o Options)
 		opts: o, holder: holder, js: js, log: o.Logger.With().Str("cluster", o.Name).Logger(),
 		lease: lease{time: o.Lease, now: o.Now}, members: map[string]*member{}, units: make([]unit, o.Units), pasts: make([]past, o.Units),
 		ended: make(chan outcome), lost: make(chan int), over: make(chan struct{}), held: make([]atomic.Bool, o.Units), watches: make(chan watched, 1),
+		asked: make(chan struct{}), relieved: make(chan struct{}),
 	}
 	m.view.Store(&View{Members: map[string]string{}, Owners: make([]string, o.Units), Planned: make([]string, o.Units), Left: make([]bool, o.Units), Heard: make([]time.Time, o.Units), Next: make([]bool, o.Units)})
 	var err error
@@ -286,7 +291,7 @@ func (m *Member) Lost(partition int) {
 	}
 }
 
-// Run takes part until ctx ends. Then the holder ends its partitions in its own way, and calls Leave.
+// Run takes part until ctx ends. Then the holder ends its partitions in its own way, and calls Leave. PrepareLeave before that makes it short for them.
 func (m *Member) Run(ctx context.Context) error {
 	watch, err := m.kv.WatchAll(ctx)
 	if ctx.Err() != nil {
@@ -331,6 +336,8 @@ func (m *Member) Run(ctx context.Context) error {
 			if err := m.done(ctx, done); err != nil {
 				return err
 			}
+		case <-m.asked:
+			m.renew(ctx)
 		case n := <-m.lost:
 			if !m.holder.Runs(n) { // else it has been taken again since
 				m.free(ctx, n)
@@ -340,6 +347,7 @@ func (m *Member) Run(ctx context.Context) error {
 			m.govern(ctx)
 			m.reconcile(ctx)
 		}
+		m.relieve()
 		m.show()
 	}
 }

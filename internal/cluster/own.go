@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"time"
 )
 
 func partitionKey(n int) string { return partitionPrefix + strconv.Itoa(n) }
@@ -23,7 +22,7 @@ func (m *Member) reconcile(ctx context.Context) {
 		u := &m.units[n]
 		planned := m.plan.Owners[n] == m.key
 		switch {
-		case u.doing == holding && !planned && m.awaits(n):
+		case u.doing == holding && !planned && m.awaits(n) && !m.leaving.Load(): // what a member has that leaves goes all at once, with its lease
 			u.doing = releasing
 			m.held[n].Store(false)
 			give = append(give, n)
@@ -159,20 +158,4 @@ func (m *Member) done(ctx context.Context, o outcome) error {
 	}
 	m.holder.Abandon(stray)
 	return nil
-}
-
-// Leave deletes the lease, with which the others take all that the member had. Nothing of it may run any more.
-func (m *Member) Leave(ctx context.Context) {
-	if m.key == "" {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	m.lease.end()
-	for n := range m.units {
-		m.held[n].Store(false)
-	}
-	if err := m.kv.Delete(ctx, m.key); err != nil {
-		m.log.Warn().Err(err).Msg("lease not deleted: the others wait for its end")
-	}
 }

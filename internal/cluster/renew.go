@@ -65,6 +65,10 @@ func (m *Member) unrenewed(err error) {
 func (m *Member) stepAside() {
 	was := m.aside
 	m.aside = m.opts.Aside()
+	if m.leaving.Load() {
+		m.aside = errLeaving
+		return
+	}
 	switch {
 	case m.aside != nil && was == nil:
 		m.log.Error().Err(m.aside).Msg("partitions are left to other processors")

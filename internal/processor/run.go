@@ -20,7 +20,7 @@ import (
 // Run consumes until ctx ends, and then finishes what it began: applied events become durable, and decisions are
 // published. It returns nil for an orderly end. It can be called once.
 func (p *Processor) Run(ctx context.Context) error {
-	run, stop := context.WithCancel(ctx)
+	run, stop := p.untilRelieved(ctx)
 	defer stop()
 	publishing, stopPublishing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopPublishing()

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"precis/internal/cluster"
 	"precis/internal/recovery"
@@ -102,6 +103,29 @@ func (p *Processor) portion(limit int64) int64 {
 		return limit
 	}
 	return max(1, int64(float64(limit)*part))
+}
+
+// relieveFor bounds how long an end waits for other processors to be near: with a start of 18 s for a million events from the log, and of a quarter of a second from a
+// snapshot, what is not near by then is not soon. It leaves most of the ten seconds that a container has to end.
+const relieveFor = 3 * time.Second
+
+// untilRelieved returns a context that ends when ctx has ended and the others in the cluster are ready to take the partitions.
+func (p *Processor) untilRelieved(ctx context.Context) (context.Context, context.CancelFunc) {
+	if p.shares.member == nil {
+		return context.WithCancel(ctx)
+	}
+	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		defer stop()
+		select {
+		case <-ctx.Done():
+			waiting, cancel := context.WithTimeout(run, relieveFor)
+			defer cancel()
+			p.shares.member.PrepareLeave(waiting)
+		case <-run.Done():
+		}
+	}()
+	return run, stop
 }
 
 // takePart runs the membership until the returned function is called, which leaves the cluster: nothing may run any more by then.
