@@ -7,6 +7,9 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -39,7 +42,7 @@ var slowWays = map[string]func(rnd *rand.Rand, at time.Duration) time.Duration{
 	},
 }
 
-// BenchmarkOverhead sends 200 requests a second, directly, through a gateway, through one whose NATS is away, through one that compacts, and through one
+// BenchmarkOverhead sends 200 requests a second, directly, through a proxy of the standard library that only passes them on, through a gateway, through one whose NATS is away, through one that compacts, and through one
 // that would if precis were not slow, from the first request on or some seconds later (onset), or did not hang: conversations of 41 messages (40 kB), one
 // of them a tool's output, that grow by a question and an answer, and answers of 50 events. p50 and p99 are from the request to the last byte of the answer;
 // in the way tools each turn has a call and an output of 1.6 kB beside that. later-p99 is without the first second, in which all conversations begin, and
@@ -78,7 +81,7 @@ func BenchmarkOverhead(b *testing.B) {
 			b.ReportMetric(100*spells.Share(begun, machine.Now()), "spells-%")
 		}
 	})
-	for _, way := range []string{"direct", "gateway", "away", "compact", "tools", "20ms", "50ms", "100ms", "250ms", "jitter", "onset", "hangs"} {
+	for _, way := range []string{"direct", "proxy", "gateway", "away", "compact", "tools", "20ms", "50ms", "100ms", "250ms", "jitter", "onset", "hangs"} {
 		b.Run(way, func(b *testing.B) {
 			var w *world
 			switch {
@@ -111,7 +114,10 @@ func BenchmarkOverhead(b *testing.B) {
 			default:
 				w = bare(b, provider)
 				w.url = w.upstream.URL
-				if way == "away" {
+				switch way {
+				case "proxy":
+					w.url = passingOn(b, w.upstream.URL)
+				case "away":
 					nc, err := events.Connect("nats://" + nowhere)
 					if err != nil {
 						b.Fatal(err)
@@ -128,6 +134,19 @@ func BenchmarkOverhead(b *testing.B) {
 			w.steady(b, way == "tools")
 		})
 	}
+}
+
+// passingOn is a proxy that does nothing else: what any gateway costs at least.
+func passingOn(b *testing.B, upstream string) string {
+	to, err := url.Parse(upstream)
+	if err != nil {
+		b.Fatal(err)
+	}
+	transport := gateway.Transport()
+	b.Cleanup(transport.CloseIdleConnections)
+	s := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, Transport: transport, FlushInterval: -1})
+	b.Cleanup(s.Close)
+	return s.URL
 }
 
 func (w *world) steady(b *testing.B, tools bool) {
