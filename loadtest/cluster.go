@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"regexp"
@@ -255,46 +256,94 @@ func (r *clusterReport) disturb(ctx context.Context, p *party, nc *nats.Conn, pr
 	return nil
 }
 
-// strike makes one fault and returns how long each of the victim's partitions took to summarize something new.
-func (p *party) strike(ctx context.Context, nc *nats.Conn, created <-chan string, victim *process, fault syscall.Signal, n int, seen map[string]int) (waits []time.Duration, err error) {
+// probeEvery is how often something new comes to a partition whose owner ends in order, which goes on for a while.
+const probeEvery = 25 * time.Millisecond
+
+// probes are threads of a victim's partitions that something new was published to.
+type probes struct {
+	nc      *nats.Conn
+	units   []int // partitions
+	all     int   // that there are
+	seen    map[string]int
+	missing map[string]probe
+	longest map[int]time.Duration // by partition
+}
+
+type probe struct {
+	partition int
+	began     time.Time
+}
+
+// publish has each partition summarize something new.
+func (p *probes) publish(round int) error {
+	for _, partition := range p.units {
+		name := threadIn(partition, p.all, round)
+		p.missing[name], p.seen[name] = probe{partition, time.Now()}, 0
+		m := &nats.Msg{Subject: "tool.result." + name, Data: []byte(`{"message_id":"m","content":"` + strings.Repeat("line of an output\\n", 200) + `"}`)}
+		if err := p.nc.PublishMsg(m); err != nil {
+			return fmt.Errorf("publish: %w", err)
+		}
+	}
+	return nil
+}
+
+// created notes a thread's summary.
+func (p *probes) created(name string) {
+	if _, ours := p.seen[name]; ours {
+		p.seen[name]++
+	}
+	if probe, ok := p.missing[name]; ok {
+		delete(p.missing, name)
+		p.longest[probe.partition] = max(p.longest[probe.partition], time.Since(probe.began))
+	}
+}
+
+// probeRounds is more than probes of one fault, whose rounds have numbers of their own.
+const probeRounds = 100_000
+
+// strike makes one fault and returns how long each of the victim's partitions took to summarize something new: at most, until it has ended, where it ends in order.
+func (p *party) strike(ctx context.Context, nc *nats.Conn, created <-chan string, victim *process, fault syscall.Signal, n int, seen map[string]int) ([]time.Duration, error) {
 	owned, err := owners(ctx, nc)
 	if err != nil {
 		return nil, err
 	}
-	missing := map[string]bool{}
-	for _, partition := range owned.of(victim) {
-		if partition < p.opts.Partitions {
-			name := threadIn(partition, p.opts.Partitions, n)
-			missing[name], seen[name] = true, 0
-		}
-	}
-	began := time.Now()
+	list := &probes{nc: nc, all: p.opts.Partitions, seen: seen, missing: map[string]probe{}, longest: map[int]time.Duration{}}
+	list.units = slices.DeleteFunc(owned.of(victim), func(partition int) bool { return partition >= p.opts.Partitions })
 	if err := victim.cmd.Process.Signal(fault); err != nil {
 		return nil, fmt.Errorf("send signal: %w", err)
 	}
-	for name := range missing {
-		m := &nats.Msg{Subject: "tool.result." + name, Data: []byte(`{"message_id":"m","content":"` + strings.Repeat("line of an output\\n", 200) + `"}`)}
-		if err := nc.PublishMsg(m); err != nil {
-			return nil, fmt.Errorf("publish: %w", err)
-		}
+	round := n * probeRounds
+	if err := list.publish(round); err != nil {
+		return nil, err
 	}
 	waiting, cancel := context.WithTimeout(ctx, p.opts.Timeout)
 	defer cancel()
-	for len(missing) > 0 {
-		var name string
+	var again <-chan time.Time
+	var exited <-chan struct{}
+	if fault == syscall.SIGTERM {
+		tick := time.NewTicker(probeEvery)
+		defer tick.Stop()
+		again, exited = tick.C, victim.exited
+	}
+	for err == nil && (exited != nil || len(list.missing) > 0) {
 		select {
-		case name = <-created:
+		case name := <-created:
+			list.created(name)
+		case <-again:
+			round++
+			err = list.publish(round)
+		case <-exited:
+			again, exited = nil, nil
+			round++
+			err = list.publish(round)
 		case <-waiting.Done():
-			return nil, fmt.Errorf("wait for summaries of %d partitions: %w", len(missing), context.Cause(waiting))
-		}
-		if _, ours := seen[name]; ours {
-			seen[name]++
-		}
-		if missing[name] {
-			delete(missing, name)
-			waits = append(waits, time.Since(began))
+			return nil, fmt.Errorf("wait for summaries of %d partitions: %w", len(list.missing), context.Cause(waiting))
 		}
 	}
+	if err != nil {
+		return nil, err
+	}
+	waits := slices.Collect(maps.Values(list.longest))
 	if fault == syscall.SIGSTOP {
 		return waits, victim.cmd.Process.Signal(syscall.SIGCONT)
 	}
@@ -342,7 +391,7 @@ func (r *clusterReport) write(w io.Writer, asJSON bool) error {
 	if r.Yardstick > 0 {
 		fmt.Fprintf(w, " (as many processes that only compute do %.2f times the work of one)", r.Yardstick)
 	}
-	fmt.Fprintln(w, "; from the fault to the next summary of a partition that the processor had:")
+	fmt.Fprintln(w, "; from the fault to the next summary of a partition that the processor had (SIGTERM: of several until its end, the longest):")
 	for _, f := range []struct {
 		name string
 		took latency
