@@ -18,6 +18,8 @@ type party struct {
 	t    *testing.T
 	js   jetstream.JetStream
 	near atomic.Bool
+	// standbys of each partition
+	standbys int
 }
 
 const partyUnits = 8
@@ -26,7 +28,7 @@ func (p *party) start(id string) *cluster.Member {
 	p.t.Helper()
 	var m *cluster.Member
 	m, err := cluster.Open(p.t.Context(), p.js, &holder{}, cluster.Options{
-		Name: "c", ID: id, Units: partyUnits, Lease: 4 * time.Second, Logger: zerolog.Nop(),
+		Name: "c", ID: id, Units: partyUnits, Standbys: p.standbys, Lease: 4 * time.Second, Logger: zerolog.Nop(),
 		Report: func() cluster.Report {
 			r := idle(m.View())
 			if !p.near.Load() {
@@ -86,7 +88,7 @@ func planned(m *cluster.Member) (n int) {
 
 // The others are near before a member leaves, and it has everything until then; behind its lease's end they have it without another plan.
 func TestPrepareLeave(t *testing.T) {
-	p := &party{t: t, js: connected(t, started(t, server.Options{}).ClientURL())}
+	p := &party{t: t, js: connected(t, started(t, server.Options{}).ClientURL()), standbys: 1}
 	p.near.Store(true)
 	first, second := p.start("first"), p.start("second")
 	p.await("they do not share", func() bool {
@@ -94,7 +96,7 @@ func TestPrepareLeave(t *testing.T) {
 	})
 	p.near.Store(false)
 	p.await("the first does not know that the second is not near", func() bool {
-		return len(first.View().Follow) == 0 && len(second.View().Near) == 0
+		return len(second.View().Near) == 0
 	})
 	ready := leave(t.Context(), first)
 	p.await("the plan still has something for the one that leaves", func() bool {
@@ -116,7 +118,7 @@ func TestPrepareLeave(t *testing.T) {
 
 // Nothing is waited for that can't come.
 func TestPrepareLeaveOfTheLast(t *testing.T) {
-	p := &party{t: t, js: connected(t, started(t, server.Options{}).ClientURL())}
+	p := &party{t: t, js: connected(t, started(t, server.Options{}).ClientURL()), standbys: 1}
 	first := p.start("first")
 	p.await("it has not all", func() bool { return held(first) == partyUnits })
 	first.PrepareLeave(t.Context()) // alone
@@ -130,7 +132,7 @@ func TestPrepareLeaveOfTheLast(t *testing.T) {
 
 // An end does not wait longer than it may.
 func TestPrepareLeaveIsBounded(t *testing.T) {
-	p := &party{t: t, js: connected(t, started(t, server.Options{}).ClientURL())}
+	p := &party{t: t, js: connected(t, started(t, server.Options{}).ClientURL()), standbys: 1}
 	first := p.start("first")
 	p.await("it has not all", func() bool { return held(first) == partyUnits })
 	second := p.start("second")
@@ -147,4 +149,17 @@ func TestPrepareLeaveIsBounded(t *testing.T) {
 	}
 	cancel()
 	<-ready
+}
+
+// Without standbys nobody would be near for long.
+func TestPrepareLeaveWithoutStandbys(t *testing.T) {
+	p := &party{t: t, js: connected(t, started(t, server.Options{}).ClientURL())}
+	first := p.start("first")
+	p.await("it has not all", func() bool { return held(first) == partyUnits })
+	p.start("second")
+	p.await("the first does not see the other", func() bool { return len(first.View().Members) == 2 })
+	first.PrepareLeave(t.Context())
+	if n := held(first); n != partyUnits {
+		t.Errorf("it has %d partitions before it leaves", n)
+	}
 }
