@@ -657,10 +657,14 @@ func (p *Partition) parkedOf(name string) (*pack, error) {
 // MayBeParked reports whether threads of the store are parked, or were.
 func (p *Partition) MayBeParked() bool { return p.store.parks.Load() }
 
-// Readable fails if a thread is parked and its rows can't be read now. They are held for the next reader.
-func (p *Partition) Readable(name string) error {
-	_, err := p.parkedOf(name)
-	return err
+// Back has the rows of a thread back in the open batch, if it is parked. If they can't be read now it fails, and has changed nothing.
+func (p *Partition) Back(name string) error {
+	k, err := p.parkedOf(name)
+	if k == nil || err != nil {
+		return err
+	}
+	p.unpark(name, k)
+	return nil
 }
 
 // unpark writes the rows of a parked thread back to the open batch.

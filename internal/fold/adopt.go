@@ -113,14 +113,25 @@ func (f *Fold) adoptUpTo(seq, configured uint64) (stopped bool) {
 	}
 }
 
-// adoptable has the rows of parked threads read whose records are adopted with an event, before its step changes anything: it could not be
+// adoptable has the rows of all parked threads back whose records are adopted with an event, before its step changes anything: it could not be
 // tried again when they can be read.
 func (f *Fold) adoptable(seq uint64) {
 	if f.part.Meta().Staged == 0 || f.next > seq || !f.part.MayBeParked() {
 		return
 	}
-	for _, r := range got(f.part.StagedFrom(f.next, seq, adoptRecords)) {
-		check(f.part.Readable(r.Thread))
+	var names []string
+	of := map[string]bool{}
+	check(f.part.EachStaged(f.next, func(r *state.Staged) (bool, error) {
+		if r.EffectiveSeq > seq {
+			return false, nil
+		}
+		if !of[r.Thread] {
+			of[r.Thread], names = true, append(names, r.Thread)
+		}
+		return true, nil
+	}))
+	for _, name := range names {
+		check(f.part.Back(name))
 	}
 }
 

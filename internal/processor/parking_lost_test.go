@@ -271,6 +271,72 @@ func TestTakeOverBesideASlowObject(t *testing.T) {
 	f.end(second, false)
 }
 
+// awayObject can't be read while it is away.
+type awayObject struct {
+	from   state.Objects
+	object string
+	back   atomic.Bool
+	asked  atomic.Int64
+}
+
+func (o *awayObject) wrap(from state.Objects) state.Objects {
+	o.from = from
+	return o
+}
+
+func (o *awayObject) Get(ctx context.Context, partition int, object string) ([]byte, error) {
+	if object == o.object && !o.back.Load() {
+		o.asked.Add(1)
+		return nil, errors.New("no answer")
+	}
+	return o.from.Get(ctx, partition, object)
+}
+
+// An event with which many records are adopted waits for the rows of all of their parked threads, before anything of it is done.
+func TestAdoptsManyRecordsWhenParkedRowsAreBack(t *testing.T) {
+	t.Parallel()
+	c := requested(t)
+	c.Policies[0].Staleness.TTL = time.Hour
+	processor.ParkAtOnce(c)
+	s := &parkedScene{scene: stage(t, c), t: t}
+	defer s.finish()
+	outputs := make([]string, 300) // more than are adopted at a time
+	for n := range outputs {
+		outputs[n] = large(fmt.Sprint("o", n))
+	}
+	put(t, s.schedule.broker.Conn(), "tool.result."+s.beside("a", "p"), outputs...) // they expire before that of p
+	s.publish("tool.result.p", large("a"))
+	s.tended()
+	until(t, "the thread is not parked", s.parked)
+	away := &awayObject{object: s.object()}
+	s.end()
+	before := s.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
+	s.open()
+	s.publish("tool.result."+s.beside("r", "p"), large("b")) // the records are adopted with it, as what it has decided is
+	s.clock.forward(61 * time.Minute)
+	s.tended()
+	s.saw("p", 1, "stale tool:a ttl_expired regenerate")
+	s.end()
+	s.fs = before
+	s.config.Parking.After = 0
+	s.running = start(t, processor.Options{Config: s.config, Logger: logger(t), Broker: s.schedule.broker, FS: s.fs, Now: s.clock.now, Tend: time.Hour, SweepPause: 1, Objects: away.wrap})
+	until(t, "the rows are not waited for", func() bool {
+		select {
+		case err := <-s.done:
+			t.Fatalf("it ends: %v", err)
+		default:
+		}
+		return away.asked.Load() > 2
+	})
+	away.back.Store(true)
+	s.settled()
+	id := s.partition("p")
+	until(t, "the partition is not current", func() bool { return s.Current(id) })
+	if h, err := s.View(id).Header("p"); err != nil || h.SummariesActive != 0 {
+		t.Errorf("%+v: %v", h, err)
+	}
+}
+
 // Whatever crashes, and whenever the objects of parked threads are lost, with forks between the partitions: each start makes again what is lost, and everything is as if nothing had been.
 func TestCrashSchedulesOfLostRows(t *testing.T) {
 	runSchedules(t, race.Fewer(2, 8), func(s *schedule) {
