@@ -271,6 +271,48 @@ func TestTakeOverBesideASlowObject(t *testing.T) {
 	f.end(second, false)
 }
 
+// A partition that can't adopt a record at its position, since the rows of a parked thread can't be read, waits alone: what is taken over with it is answered for.
+func TestTakeOverBesideRowsThatAreAway(t *testing.T) {
+	t.Parallel()
+	f, _ := parkingFlock(t, 36, 0)
+	f.config.Cluster.Snapshots, f.bulkFrom = 0, 1<<40
+	f.config.Policies = requested(t).Policies
+	f.config.Policies[0].Staleness.TTL = time.Hour
+	id := broker.PartitionOf("p", f.config.Partitions)
+	first := f.join()
+	put(t, f.broker.Conn(), "tool.result.p", large("a"))
+	f.settleAll()
+	until(t, "the thread is not parked", func() bool { return len(f.parkedObjects(first)[id]) > 0 })
+	f.end(first, false)
+	before := first.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
+	f.disks, f.disk = nil, first.fs
+	second := f.join()
+	f.settleAll()
+	f.clock.forward(61 * time.Minute)
+	if err := second.Tended(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	f.settleAll()
+	f.end(second, false)
+	slow := &slowObjects{}
+	slow.on.Store(true)
+	f.disks, f.disk, f.objects = nil, before, slow.wrap
+	third := f.join()
+	until(t, "the others wait for it", func() bool { return len(third.Owned()) == f.config.Partitions })
+	if slices.Contains(third.Owned(), id) {
+		t.Error("it answers for a partition that lacks a record")
+	}
+	slow.on.Store(false)
+	f.settleAll()
+	if h, err := third.View(id).Header("p"); err != nil || h.SummariesActive != 0 {
+		t.Errorf("%+v: %v", h, err)
+	}
+	for _, finding := range replayed(t, f.broker) {
+		t.Errorf("replay: %+v", finding)
+	}
+	f.end(third, false)
+}
+
 // awayObject can't be read while it is away.
 type awayObject struct {
 	from   state.Objects
