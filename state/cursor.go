@@ -77,22 +77,26 @@ type allCursor struct {
 	given    bool // it has come to a row
 }
 
-// looks is how many objects a walk over the rows of all threads may fetch. One that would need more ends at the thread that it has come to.
+// looks is how many objects a walk over the rows of all threads may fetch, and how much they may have, beside the first one. One that would need more ends at the thread
+// that it has come to.
 type looks struct {
-	left int
-	at   key // what the keys of that thread begin with; nil: it has come to the end
+	left  int
+	bytes uint64 // packed
+	begun bool
+	at    key // what the keys of that thread begin with; nil: it has come to the end
 }
 
 // enough reports whether a walk ends before a thread whose rows are not in memory. A walk that has come to something
 // lets the next one meet what is in its way.
-func (l *looks) enough() bool {
+func (l *looks) enough(stub *Parked) bool {
 	if l == nil {
 		return false
 	}
-	if l.left == 0 {
+	if l.left == 0 || l.begun && stub.Bytes > l.bytes {
 		return true
 	}
-	l.left--
+	l.left, l.begun = l.left-1, true
+	l.bytes -= min(l.bytes, stub.Bytes)
 	return false
 }
 
@@ -129,7 +133,7 @@ func (c *allCursor) threads(ok bool) {
 			continue
 		}
 		prefix := newKey(c.id, kind).part(name)
-		if c.s.packs.get(stub.Digest) == nil && c.looks.enough() {
+		if c.s.packs.get(stub.Digest) == nil && c.looks.enough(stub) {
 			c.upTo, c.looks.at = prefix, prefix
 			return
 		}

@@ -737,6 +737,50 @@ func TestSlicesOfSummariesFetchFew(t *testing.T) {
 	}
 }
 
+// A slice of a sweep fetches little where objects are large, and what it has fetched is in memory for who looks at its summaries. It fetches one that is larger than that alone.
+func TestSlicesOfSummariesFetchLittle(t *testing.T) {
+	shelf, r := newShelf(), rand.NewChaCha8([32]byte{1})
+	s := openParking(t, Memory(), shelf)
+	defer s.closes(t)
+	p := partitionOf(t, s)
+	defer func() { _ = p.Close() }()
+	sizes := []int{3 << 19, 3 << 19, 3 << 19, 5 << 20, 3 << 19, 3 << 19, 3 << 19, 7 << 20, 7 << 20}
+	for n, size := range sizes {
+		name, seen := fmt.Sprintf("t%d", n), make([]byte, size)
+		_, _ = r.Read(seen)
+		step{name: name, id: "m", seq: uint64(2*n + 1)}.do(t, p)
+		step{name: name, id: "m", made: "s", seq: uint64(2*n + 2), kind: 2}.do(t, p)
+		p.SaveSeen(name, 1, seen)
+		commit(t, p)
+		if !park(t, s, p, shelf, name) {
+			t.Fatal("not parked")
+		}
+	}
+	var got []int
+	var after []byte
+	for more := true; more && len(got) < 2*len(sizes); {
+		var refs []Ref
+		var err error
+		s.packs, shelf.gets = newPacks(), 0
+		if refs, after, more, err = s.View(3).NextSummaries(after, 64); err != nil {
+			t.Fatal(err)
+		}
+		fetched := shelf.gets
+		for _, ref := range refs {
+			if sum, err := s.View(3).Summary(ref.Thread, ref.Summary); err != nil || sum == nil {
+				t.Fatal(ref, sum, err)
+			}
+		}
+		if shelf.gets > fetched {
+			t.Errorf("slice %d: %d objects are fetched, and %d of them once more", len(got), fetched, shelf.gets-fetched)
+		}
+		got = append(got, len(refs))
+	}
+	if got, want := fmt.Sprint(got), "[2 1 1 2 1 1 1]"; got != want {
+		t.Errorf("slices of %s summaries, want %s", got, want)
+	}
+}
+
 // slowShelf answers when its context has ended.
 type slowShelf struct{ asked chan time.Time }
 

@@ -97,8 +97,12 @@ func (v View) Sweep() (s Sweep, err error) {
 // SaveSweep writes how far a sweep has come to the open batch, with what it has found.
 func (p *Partition) SaveSweep(s Sweep) { p.set(p.key(kindSweep), encodeJSON(s)) }
 
-// sweepLooks is how many objects of parked threads are fetched for one slice of summaries: it holds up what else the partition has to do.
-const sweepLooks = 16
+// sweepLooks is how many objects of parked threads are fetched for one slice of summaries, and sweepBytes how much they have together, beside one: it holds up what
+// else the partition has to do, and who looks at the summaries reads the rows again, which are in memory then.
+const (
+	sweepLooks = 16
+	sweepBytes = 4 << 20
+)
 
 // NextSummaries returns the summaries behind a key, limit at most, and the key of the last one, behind which there may be more.
 func (v View) NextSummaries(after []byte, limit int) (refs []Ref, last []byte, more bool, err error) {
@@ -108,7 +112,7 @@ func (v View) NextSummaries(after []byte, limit int) (refs []Ref, last []byte, m
 		from = append(key(after[:len(after):len(after)]), 0)
 	}
 	last = after
-	v.looks = &looks{left: sweepLooks}
+	v.looks = &looks{left: sweepLooks, bytes: sweepBytes}
 	err = v.scan(prefix, from, func(k, _ []byte) (bool, error) {
 		name, id, ok := cutPart(k[len(prefix):])
 		if ok {
