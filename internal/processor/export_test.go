@@ -44,6 +44,15 @@ func (p *Processor) parkedSoFar(outcome string) float64 {
 	return m.GetCounter().GetValue()
 }
 
+// Tender has the background work of one round done whenever it is called, as each tick does.
+func (p *Processor) Tender() func(context.Context) {
+	chores := p.chores()
+	return func(ctx context.Context) { p.tendAll(ctx, chores) }
+}
+
+// UnreadRest is how long such work leaves a partition alone in which it has waited in vain for the rows of a parked thread.
+const UnreadRest = unreadRest
+
 // MaxJobs is how many jobs are taken up at once.
 const MaxJobs = maxJobs
 

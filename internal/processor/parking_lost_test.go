@@ -379,6 +379,42 @@ func TestAdoptsManyRecordsWhenParkedRowsAreBack(t *testing.T) {
 	}
 }
 
+// Background work that has waited in vain for the rows of a parked thread leaves its partition alone for a while: whatever else happens there would wait with it.
+func TestChoresRestBesideRowsThatAreAway(t *testing.T) {
+	t.Parallel()
+	c := requested(t)
+	c.Policies[0].Staleness.TTL = time.Hour
+	processor.ParkAtOnce(c)
+	s := &parkedScene{scene: stage(t, c), t: t}
+	defer s.finish()
+	s.publish("tool.result.p", large("a"))
+	s.tended()
+	until(t, "the thread is not parked", s.parked)
+	away := &awayObject{object: s.object()}
+	s.end()
+	s.config.Parking.After = 0
+	s.running = start(t, processor.Options{Config: s.config, Logger: logger(t), Broker: s.schedule.broker, FS: s.fs, Now: s.clock.now, Tend: time.Hour, SweepPause: 1, Objects: away.wrap})
+	s.tended()
+	s.clock.forward(61 * time.Minute)
+	tend := s.Tender()
+	for range 3 {
+		tend(within(t))
+	}
+	if n := away.asked.Load(); n != 1 {
+		t.Errorf("the rows are asked for %d times", n)
+	}
+	s.clock.forward(processor.UnreadRest)
+	tend(within(t))
+	if n := away.asked.Load(); n != 2 {
+		t.Errorf("the rows are asked for %d times behind the rest", n)
+	}
+	away.back.Store(true)
+	s.clock.forward(processor.UnreadRest)
+	tend(within(t))
+	s.settled()
+	s.saw("p", 1, "stale tool:a ttl_expired regenerate")
+}
+
 // Whatever crashes, and whenever the objects of parked threads are lost, with forks between the partitions: each start makes again what is lost, and everything is as if nothing had been.
 func TestCrashSchedulesOfLostRows(t *testing.T) {
 	runSchedules(t, race.Fewer(2, 8), func(s *schedule) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"precis/internal/fold"
+	"precis/state"
 )
 
 // Bounds of one slice of background work in a lane, which holds up events and other work.
@@ -18,6 +19,8 @@ const (
 	// workAtOnce is how many partitions compact idle threads, or renew summaries, at once: a slice may take as long as
 	// a compaction.
 	workAtOnce = 4
+	// unreadRest is how long a chore leaves a partition alone in which it has waited in vain for the rows of a parked thread: nothing else of the partition goes on meanwhile.
+	unreadRest = 15 * time.Second
 )
 
 // chore is one kind of work that no event triggers. Chores take turns: one slice of each, in the partitions whose turn
@@ -25,17 +28,18 @@ const (
 type chore struct {
 	due    func(part *partition, now time.Time) bool // costs nothing if nothing is due
 	slice  func(ctx context.Context, part *partition) error
-	atOnce int // partitions; 0: all
-	next   int // the partition whose turn it is
+	atOnce int               // partitions; 0: all
+	next   int               // the partition whose turn it is
+	rests  map[int]time.Time // until when partitions are left alone in which it waited for rows of parked threads in vain; nil: what failed is not due again
 }
 
 // chores lists the background work. Expiry comes first: an agent must not receive what is too old.
 func (p *Processor) chores() []*chore {
 	return []*chore{
-		{due: func(part *partition, now time.Time) bool { return part.part.ExpiryDue(now) }, slice: p.expire},
+		{due: func(part *partition, now time.Time) bool { return part.part.ExpiryDue(now) }, slice: p.expire, rests: map[int]time.Time{}},
 		{due: func(part *partition, _ time.Time) bool { return part.renewals.waiting() }, slice: p.renew, atOnce: workAtOnce},
 		{due: func(part *partition, now time.Time) bool { return part.part.IdleDue(now) }, slice: p.lookIdle, atOnce: workAtOnce},
-		{due: func(part *partition, _ time.Time) bool { return part.unswept.Load() }, slice: p.sweep, atOnce: 1},
+		{due: func(part *partition, _ time.Time) bool { return part.unswept.Load() }, slice: p.sweep, atOnce: 1, rests: map[int]time.Time{}},
 	}
 }
 
@@ -97,7 +101,7 @@ func (p *Processor) tendAll(ctx context.Context, chores []*chore) {
 func (c *chore) turn(parts []*partition, now time.Time, failed map[*partition]bool) (list []*partition) {
 	for n := range parts {
 		at := (c.next + n) % len(parts)
-		if part := parts[at]; !failed[part] && part.current.Load() && c.due(part, now) {
+		if part := parts[at]; !failed[part] && part.current.Load() && !now.Before(c.rests[part.id]) && c.due(part, now) {
 			list = append(list, part)
 		}
 		if len(list) == c.atOnce && c.atOnce > 0 {
@@ -121,6 +125,9 @@ func (p *Processor) slices(ctx context.Context, c *chore, parts []*partition, fa
 			continue
 		}
 		failed[part] = true
+		if c.rests != nil && errors.Is(errs[i], state.ErrParked) {
+			c.rests[part.id] = p.opts.Now().Add(unreadRest)
+		}
 		if ctx.Err() == nil && !errors.Is(errs[i], errEnding) {
 			part.log.Warn().Err(errs[i]).Msg("background work failed, and is tried again")
 		}
