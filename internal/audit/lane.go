@@ -85,7 +85,7 @@ func (r *run) open(id int) (_ *lane, err error) {
 	if r.upTo != nil {
 		l.upTo = r.upTo[id]
 	}
-	o := fold.Options{Home: r.home, Log: content.New(r.events, 0), MaxPayload: broker.MaxPayload, Mask: r.Mask, Logger: r.Logger}
+	o := fold.Options{Home: r.home, Log: content.New(r.events, 0), First: r.log.First, MaxPayload: broker.MaxPayload, Mask: r.Mask, Logger: r.Logger}
 	if r.watch != nil {
 		r.watch(l, &o)
 	}

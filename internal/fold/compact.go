@@ -333,8 +333,7 @@ func (s *Step) placeLeaf(rec *events.Summary) {
 	err := attempt(func() { due, ok = s.span() })
 	first := slices.IndexFunc(due.cut.Replaced, func(it cut.Item) bool { return events.LeafSlot(it.MessageID) == rec.Slot })
 	if err != nil || !ok || first < 0 {
-		s.f.Logger.Warn().Err(err).Str("thread_id", s.st.Header.Thread).Str("summary_id", rec.ID).
-			Msg("a leaf on record has no span; run processor check")
+		s.noSpan(rec, err)
 		return
 	}
 	c := s.st.Compaction
@@ -344,6 +343,18 @@ func (s *Step) placeLeaf(rec *events.Summary) {
 		Summary: rec.ID, Slot: rec.Slot, From: due.cut.Replaced[first].Ordinal, To: due.cut.At - 1,
 	})
 	c.Cut.Replace(due.cut.Position)
+}
+
+// noSpan says that a leaf on record stands for no messages. Where the log has lost the beginning of the thread, or of one that it was forked from, that is as it must be: the
+// thread was cut by counters that nothing counts again.
+func (s *Step) noSpan(rec *events.Summary, why error) {
+	h := &s.st.Header
+	log := s.f.Logger.With().Str("thread_id", h.Thread).Str("summary_id", rec.ID).Logger()
+	if why == nil && (h.FirstSeq < s.f.First || h.Fork.Seq > 0 && s.f.First > 1) {
+		log.Debug().Uint64("first_event_seq", h.FirstSeq).Uint64("events_from", s.f.First).Msg("a leaf on record stands for messages that the log no longer has")
+		return
+	}
+	log.Warn().Err(why).Msg("a leaf on record has no span: run processor replay to see what it affects")
 }
 
 func ids(tops []thread.Top) []string {

@@ -25,6 +25,8 @@ var ErrHalfDone = errors.New("step half done")
 type Options struct {
 	// Log has one owner and need not be safe for concurrent use.
 	Log content.Log
+	// First is the first sequence that the log has, as far as that is known: what threads counted before it is not counted again.
+	First uint64
 	// MaxPayload is the largest message that the server accepts, in bytes: a rejection includes the event's body if that fits.
 	MaxPayload int
 	// Partitions is how many partitions share the memory for caches; fewer than 16 count as 16.

@@ -322,7 +322,7 @@ func (p *Processor) open(id int, at streams, config *fold.Config) (*partition, e
 	}
 	log, traces := p.log.With().Int("partition", id).Logger(), tracing.New(p.opts.Tracer, id)
 	f, err := fold.New(st, fold.Options{
-		Log: p.reads(), MaxPayload: int(p.broker.Conn().MaxPayload()), Partitions: p.total(), Mask: p.mask, Observe: func(d fold.Decided) { p.metrics.decided(d); traces.Decided(d.Record) }, GivenUp: p.metrics.givenUp.Inc, LeftOut: p.metrics.leftOut.Inc,
+		Log: p.reads(), First: at.events.First, MaxPayload: int(p.broker.Conn().MaxPayload()), Partitions: p.total(), Mask: p.mask, Observe: func(d fold.Decided) { p.metrics.decided(d); traces.Decided(d.Record) }, GivenUp: p.metrics.givenUp.Inc, LeftOut: p.metrics.leftOut.Inc,
 		Spent:  p.spending.Add,
 		Home:   p.home,
 		Logger: log,

@@ -66,7 +66,7 @@ func (p *Processor) openFollowed(ctx context.Context, id int) (st *state.Partiti
 	}
 	st.Until(ctx.Done())
 	f, err = fold.New(st, fold.Options{
-		Log: p.reads(), MaxPayload: int(p.broker.Conn().MaxPayload()), Partitions: p.total(), Mask: p.mask, Home: p.home,
+		Log: p.reads(), First: at.events.First, MaxPayload: int(p.broker.Conn().MaxPayload()), Partitions: p.total(), Mask: p.mask, Home: p.home,
 		Logger: p.log.With().Int("partition", id).Logger(),
 	})
 	return st, f, err
