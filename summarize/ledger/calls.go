@@ -44,7 +44,7 @@ func testedBy(result Message) outcome {
 }
 
 // concludes begins the line of a report that says what all of it comes to, or the heading above it.
-var concludes = regexp.MustCompile(`(?i)^\W*(?:\d+\W+)?(?:(?:final |overall |my )?(?:verdict|conclusion|assessment|bottom line|root cause)s?|overall)\b\W*(.*)$`)
+var concludes = regexp.MustCompile(`(?i)^\W*(?:\d+\W+)?(?:(?:final |overall |my )?(?:verdict|conclusion|assessment|bottom line|root cause)s?\b|overall\s*(?:[:–—*-]|$))\W*(.*)$`)
 
 // quotesCode is a call with a text, as lines of programs have.
 var quotesCode = regexp.MustCompile(`\w\(["']`)

@@ -168,7 +168,33 @@ func (v *view) passedSince(failed Run) uint64 {
 			first = at
 		}
 	}
+	if first == 0 {
+		return v.passedInParts(failed)
+	}
 	return first
+}
+
+// passedInParts returns when the last program of a failed line that runs several had passed, each in a run of its own on all there is.
+func (v *view) passedInParts(failed Run) (last uint64) {
+	of := v.read(failed.Line)
+	if len(of.programs) < 2 || failed.other() || strings.HasSuffix(failed.Line, "…") {
+		return 0
+	}
+	for program, kind := range of.programs {
+		first := uint64(0)
+		for _, r := range v.l.Runs {
+			on := v.read(r.Line)
+			if r.End == ends[verdict.Success] && r.Ended > failed.Failed && (first == 0 || r.Ended < first) && sameDir(r.Dir, failed.Dir) &&
+				on.has(program, kind) && len(on.paths)+len(on.filters)+len(on.places) == 0 {
+				first = r.Ended
+			}
+		}
+		if first == 0 {
+			return 0
+		}
+		last = max(last, first)
+	}
+	return last
 }
 
 // onlyGone reports whether all of some files were deleted.
@@ -207,6 +233,9 @@ func (v *view) written(from, to uint64) string {
 	const most = 5
 	last := map[string]uint64{}
 	for _, f := range v.files {
+		if to > v.l.To && v.isBack(f) {
+			continue
+		}
 		for _, at := range f.Changed {
 			if from < at && at < to && !temporary.MatchString(f.Path) {
 				last[base(f.Path)] = max(last[base(f.Path)], at)

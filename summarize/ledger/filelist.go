@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"precis/summarize/lex"
+	"precis/summarize/verdict"
 )
 
 // fileLines lists the files written, created and deleted, those whose edits failed, and those that were only read.
@@ -20,8 +21,15 @@ func (v *view) fileLines(room int) []string {
 	return append(lines, v.named("- read:", room-cost(lines), v.l.Omitted.Files, func(f File) bool { return f.Told == 0 && f.Read > 0 && f.untouched() && !temporary.MatchString(f.Path) })...)
 }
 
-// backAgain reports whether a deleted file, or one in a deleted directory, was brought back by git, or used later.
+// backAgain reports whether a deleted file, or one in a deleted directory, was brought back by git, or used later, or is a directory that
+// a later build may have made again.
 func (v *view) backAgain(f File) bool {
+	directory := len(f.Changed) == 0 && !strings.Contains(base(f.Path), ".")
+	if directory && slices.ContainsFunc(v.l.Runs, func(r Run) bool {
+		return strings.Contains(r.Kind, "build") && r.Last >= f.Deleted && r.End != ends[verdict.Failure]
+	}) {
+		return true // what a build writes
+	}
 	for _, e := range v.eventsOf(discarded, f.Deleted) {
 		if !strings.HasPrefix(e.Text, "git clean") && v.concerns(e.Text, f.Path) && !v.committed(f.Deleted, e.Last) {
 			return true
@@ -111,6 +119,8 @@ func (v *view) outline() (dirs []directory, root string) {
 			}
 		case v.undone(f):
 			s.times, s.what = " (changes discarded)", ""
+		case v.isBack(f):
+			s.times, s.what = " (put back as it was)", ""
 		case v.discardedAt(f) > 0: // what was written again isn't known apart from the rest
 			s.times, s.what = times(since(f.Changed, v.discardedAt(f))), ""
 		default:
@@ -133,6 +143,13 @@ func (v *view) outline() (dirs []directory, root string) {
 		dirs[at].files = append(dirs[at].files, s)
 	}
 	return dirs, root
+}
+
+// isBack reports whether a file was not changed since the assistant said that it is as it was before the work.
+func (v *view) isBack(f File) bool {
+	return len(f.Changed) > 0 && slices.ContainsFunc(v.eventsOf(putBack, f.Changed[0]), func(e Note) bool {
+		return f.Path == e.Text || strings.HasSuffix(f.Path, "/"+e.Text)
+	})
 }
 
 // movedTo returns the file of the same name that was made when a file was deleted, if any: it was moved.

@@ -149,13 +149,20 @@ var (
 	ofHistory = regexp.MustCompile(`(?i)\b(?:commits?|branch(?:es)?|rebas(?:e|ed|ing)|merge[ds]?|conflicts?|unmerged|staged|stash(?:ed)?|ahead of|behind|diverge\w*)\b`)
 	// ofReview is in one about what others keep.
 	ofReview = regexp.MustCompile(`(?i)\bPRs?\b|\b(?:pull|merge) requests?\b|#\d`)
+	// unpublished says that work is not where others see it.
+	unpublished = regexp.MustCompile(`(?i)\b(?:not|nothing|never|needs?|pending|without)\b.{0,40}\b(?:push(?:ed|ing)?|PRs?|pull requests?)\b|n['’]t\b.{0,40}\b(?:push(?:ed|ing)?|PRs?|pull requests?)\b`)
 	// ofRuns is in a statement about a run that failed.
 	ofRuns = regexp.MustCompile(`(?i)\b(?:tests?|suites?|lint\w*|builds?|typecheck|compil\w+|CI)\b.*\bfail|\bfail(?:s|ed|ing|ures?)?\b.{0,40}\b(?:tests?|suites?|lint\w*|builds?|typecheck|CI)\b`)
 )
 
-// superseded reports whether a later command of git, or a later run, tells the state of what a statement speaks of.
+// superseded reports whether a later command of git, a push or a later run tells the state of what a statement speaks of.
 func (v *view) superseded(n Note) bool {
 	if n.Rank < 3 && ofHistory.MatchString(n.Text) && !ofReview.MatchString(n.Text) && len(v.eventsOf(settled, n.Last))+len(v.eventsOf(rewrote, n.Last)) > 0 {
+		return true
+	}
+	if unpublished.MatchString(n.Text) && slices.ContainsFunc(v.l.Commits, func(m Note) bool {
+		return m.Last > n.Last && (strings.HasPrefix(m.Text, "pushed ") || strings.HasPrefix(m.Text, "opened "))
+	}) {
 		return true
 	}
 	return n.Rank < 3 && ofRuns.MatchString(n.Text) && slices.ContainsFunc(v.l.Runs, func(r Run) bool { return r.Last > n.Last+1 && !r.other() && r.Kind != "look" })

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"precis/events"
 )
 
 // askMany is a thread of n requests of one word or more, each followed by a step.
@@ -59,6 +61,51 @@ func TestRunOfATurn(t *testing.T) {
 	} {
 		if text := Collect(script(tt.script)).Text(2400); !strings.Contains(text, tt.want) {
 			t.Errorf("%s: %q is not in\n%s", tt.name, tt.want, text)
+		}
+	}
+}
+
+// What became of a request is told in a word where there is no room for more: one that was done does not look open.
+func TestRequestsAnsweredInAWord(t *testing.T) {
+	const edit = `call Edit {"file_path":"/w/quay/book.go","new_string":"x"}` + "\nok: done\n"
+	script1 := "user: Why does the harbour's clerk lose a booking when two pilots ask for one berth at once?\nassistant: The clerk of the harbour reads the berth before it locks the book, so that both pilots get the berth.\n"
+	for i := range 6 {
+		script1 += fmt.Sprintf("user: Now tell me why the lamp number %d of the harbour is dark at noon.\nassistant: The lamp number %d is dark since its clock counts the hours of the winter, which are not those of the harbour at noon.\n", i, i)
+	}
+	script1 += "user: Then write the berth into the book.\n" + edit + "user: And now print the whole book for the pilots, with their berths and the hours.\nassistant: ok\n"
+	long := Collect(script(script1)).Trim()
+	text := long.Text(1500)
+	for _, want := range []string{"→ answered (edits later)\n", "→ then: edit"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.HasPrefix(line, "- Now tell") && !strings.Contains(line, " → answered") {
+			t.Errorf("no outcome of %q", line)
+		}
+	}
+	// Without room for the words, the requests themselves come first.
+	if text := long.Text(620); strings.Contains(text, "(edits later)\n- Now tell") && !strings.Contains(text, "print the whole book") {
+		t.Errorf("the newest request is lost:\n%s", text)
+	}
+	again := Collect(script("user: x")).Requests
+	list := script("user: x")
+	list[0].Content = events.TextContent(text + "\n\nWrite the log, please.")
+	for _, n := range unguarded(list).Requests {
+		if strings.Contains(n.Text, " → ") {
+			t.Errorf("adopted with its outcome: %q of %d", n.Text, len(again))
+		}
+	}
+}
+
+// A request that begins with a paste is told with its end, where it asks.
+func TestPastedRequest(t *testing.T) {
+	paste := "➜ ferry git:(main) git push origin main\\nerror: No `tide.toml` found in the current directory or parent directories.\\n" + strings.Repeat("hint: rerun the command with the flag that scans the whole harbour again. ", 40) + "\\n\\nplease fix it, we no longer use tide"
+	text := Collect(script("user: " + paste + "\nassistant: ok\nuser: go on then, and also look at the pier of the harbour\n")).Trim().Text(1200)
+	for _, want := range []string{"Goal: ➜ ferry git:(main) git push", "please fix it, we no longer use tide"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}
 }

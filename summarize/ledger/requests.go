@@ -68,7 +68,7 @@ func (c *collector) request(m Message) {
 	}
 	asked := strings.TrimLeft(oneLine(text), "-*#> ")
 	asked += chosen(asked, c.told)
-	c.note(&c.requests, lex.Clip(asked, maxRequest), 0, m.Ordinal)
+	c.note(&c.requests, bounded(asked, maxRequest), 0, m.Ordinal)
 	c.confirms(asked, m.Ordinal)
 	where := inTalk
 	if len(text) > longestTalk || strings.Count(text, "\n") >= linesOfTalk {
@@ -151,8 +151,7 @@ func (c *collector) earlier(text string, at uint64) (rest string) {
 	}
 	asked := slices.Concat(said[titleGoal], said[titleRequests])
 	for i, l := range asked {
-		l, _, _ = strings.Cut(l, answeredBefore)
-		asked[i], _, _ = strings.Cut(l, answerMark)
+		asked[i] = asMarked.ReplaceAllString(l, "")
 	}
 	take(&c.requests, asked, maxRequest, 0)
 	take(&c.instructions, said[titleInstructions], maxInstruction, inTalk)
@@ -162,6 +161,9 @@ func (c *collector) earlier(text string, at uint64) (rest string) {
 
 // moreMark is what a compaction puts behind the last entry of a list that is not whole.
 var moreMark = regexp.MustCompile(` \(\+\d+ more\)$`)
+
+// asMarked is what a compaction tells behind a request of what became of it.
+var asMarked = regexp.MustCompile(` → (?:answered(?:: | \(|$)|then: ).*$`)
 
 // asTold is what a compaction puts before a request, or in place of some.
 var asTold = regexp.MustCompile(`^- (?:\(first of \d+ requests\) |then: |\((?:the first )?\d+ (?:found )?before later edits\) |\(\d+ (?:earlier|others)\)$)?`)
@@ -271,6 +273,25 @@ func withoutBlocks(text string) string {
 	}
 }
 
+// pastes begins a request with what was copied from a terminal or a log, below which stands what is asked.
+var pastes = regexp.MustCompile(`^(?:[➜❯»$%] |[\w.-]+@[\w.-]+[:~ ]|(?i:error|fatal|warning|traceback|panic|exception)\b ?[:(\[]|npm (?:ERR|error)|=== |--- FAIL|FAIL\b|\[?\d{4}-\d\d-\d\d[ T]\d\d:)`)
+
+// withAsk returns a request in at most n characters: its beginning, and of one that begins with a paste the end as well.
+func withAsk(s string, n int) string {
+	if pastes.MatchString(s) {
+		return bothEnds(s, n)
+	}
+	return opening(s, n)
+}
+
+// bounded returns a request in at most n characters, as a ledger keeps it.
+func bounded(s string, n int) string {
+	if pastes.MatchString(s) {
+		return bothEnds(s, n)
+	}
+	return lex.Clip(s, n)
+}
+
 // substantial reports whether a request says more than "yes, go on".
 func (n Note) substantial() bool {
 	letters := 0
@@ -304,7 +325,7 @@ func trimRequests(list []Note, dropped *int) []Note {
 	}
 	for i, n := range list {
 		if n.Text != first.Text && n.Text != last.Text {
-			list[i].Text = lex.Clip(n.Text, maxOlder)
+			list[i].Text = bounded(n.Text, maxOlder)
 		}
 	}
 	return list

@@ -158,7 +158,7 @@ func noTests(text string) bool {
 }
 
 // quiet are programs that print nothing if they find nothing wrong.
-var quiet = regexp.MustCompile(`(?:^|[;&]\s*|\b(?:npx|bunx|yarn|pnpm exec)\s+)(?:tsc|tsgo|go (?:build|vet)|go test -c|gofmt|javac|rustc|gcc|g\+\+|clang|eslint|pyflakes|flake8|shellcheck)\b[^|;&]*2>&1\s*\|\s*(?:head|tail|cat)\b[^|;&]*$`)
+var quiet = regexp.MustCompile(`(?:^|[;&]\s*|\b(?:npx|bunx|yarn|pnpm exec)\s+)(?:tsc|tsgo|go (?:build|vet)|go test(?: -[\w=./,]+)* -c\b|gofmt|javac|rustc|gcc|g\+\+|clang|eslint|pyflakes|flake8|shellcheck)\b[^|;&]*2>&1\s*\|\s*(?:head|tail|cat)\b[^|;&]*$`)
 
 // search is the end of a line that shows only what it finds of errors in the output of a run.
 type search struct {
@@ -583,7 +583,9 @@ var (
 	// scratch is how git reports a repository in a directory for temporary files, made to try something.
 	scratch = regexp.MustCompile(`(?m)^Initialized empty Git repository in /(?:private/)?(?:tmp|var/folders)/`)
 	// pushed is how git reports a branch that it pushed; opened is how tools report a pull request.
-	pushed = regexp.MustCompile(`(?m)^ *[*+ ] +(?:[0-9a-f]{7,}\.\.\.?[0-9a-f]{7,}|\[new branch\]) +\S+ -> (\S+)`)
+	pushed = regexp.MustCompile(`(?m)^ *[*+ ] +(?:[0-9a-f]{7,}\.\.\.?([0-9a-f]{7,})|\[new branch\]) +\S+ -> (\S+)`)
+	// gone is how git reports that a push deleted a branch on a remote, or that a branch was deleted here.
+	gone   = regexp.MustCompile(`(?m)^ *- +\[deleted\] +(\S+)$|^Deleted branch (\S+) \(was ([0-9a-f]{7,40})\)`)
 	opened = regexp.MustCompile(`(?m)^(https?://\S+/(?:pull|merge_requests)/\d+)\s*$`)
 	// branched is how a command makes a branch, or changes to one.
 	branched = regexp.MustCompile(`\bgit (?:checkout -[bB]|switch -[cC]|worktree add (?:\S+ )?-b) +([\w./-]+)`)
@@ -608,11 +610,30 @@ func (c *collector) git(at uint64, line, text string, failed bool) {
 	}
 	if strings.Contains(line, "git push") {
 		for _, m := range pushed.FindAllStringSubmatch(text, 4) {
-			c.note(&c.commits, "pushed "+m[1], 0, at)
+			text := "pushed " + m[2]
+			if m[1] != "" {
+				text += " (" + m[1][:7] + ")"
+			}
+			c.note(&c.commits, text, 0, at)
+		}
+	}
+	for _, m := range gone.FindAllStringSubmatch(text, 4) {
+		switch {
+		case m[2] != "" && strings.Contains(line, "git branch"):
+			c.note(&c.events, m[2]+" (was "+m[3][:7]+")", removed, at)
+		case m[1] != "" && strings.Contains(line, "git push"):
+			c.note(&c.events, m[1]+" on the remote", removed, at)
 		}
 	}
 	if m := opened.FindStringSubmatch(text); m != nil && (strings.Contains(line, "pr create") || strings.Contains(line, "mr create")) {
-		c.note(&c.commits, "opened "+m[1], 0, at)
+		text := "opened " + m[1]
+		if strings.Contains(line, "--draft") {
+			text += asDraft
+		}
+		c.note(&c.commits, text, 0, at)
+	}
+	if !failed && strings.Contains(line, "gh pr ready") && !strings.Contains(line, "--undo") {
+		c.note(&c.events, "gh pr ready", ready, at)
 	}
 	if !strings.HasPrefix(text, "[") && !strings.Contains(text, "\n[") && !strings.Contains(text, "Commit ") {
 		return
@@ -628,6 +649,9 @@ func (c *collector) git(at uint64, line, text string, failed bool) {
 		c.note(&c.commits, hash[:7]+" "+lex.Clip(oneLine(subject), 80), 0, at)
 	}
 }
+
+// asDraft stands behind a pull request that was opened as one.
+const asDraft = " (draft)"
 
 // logged is a commit in the output of git log --oneline.
 var logged = regexp.MustCompile(`(?m)^([0-9a-f]{7,40}) (?:\([^)\n]*\) )?(\S.*)$`)

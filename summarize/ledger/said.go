@@ -52,13 +52,13 @@ func (c *collector) statements(m Message) {
 		beside := n > 0 && kept != "" && said[n-1].Text == kept
 		follows := beside && leaning.MatchString(s)
 		switch {
-		case n > 0 && corrects.MatchString(s): // thought better of
+		case n > 0 && as == inText && corrects.MatchString(s): // thought better of
 			said = said[:n-1]
 		case beside && said[n-1].Rank == 0 && (altering.MatchString(s) || mending.MatchString(s) && wanting.MatchString(kept)): // true until the next call changes it
 			said, n, follows = said[:n-1], n-1, false
 		}
 		kept = ""
-		if instead, rank := c.takenBack(s, m.Ordinal); rank != none && lex.Runes(instead) <= maxDecision && len(said) < decisions {
+		if instead, rank := c.takenBack(s, as, m.Ordinal); rank != none && lex.Runes(instead) <= maxDecision && len(said) < decisions {
 			add(instead, rank)
 			continue
 		}
@@ -139,12 +139,17 @@ func lastWords(text string, answers bool) (all string) {
 		if strings.HasPrefix(paragraph, "#") {
 			continue // a heading says what its text says
 		}
-		said := ""
+		said, lead := "", "" // and the line above a list, with the items that say little
 		for s := range sentences(paragraph) {
-			if said+all != "" {
+			switch {
+			case said+all != "":
 				said += " " + s
-			} else if telling(s) || answers && yesOrNo.MatchString(s) {
-				said = s
+			case telling(s) || answers && yesOrNo.MatchString(s):
+				said = strings.TrimSpace(lead + " " + s)
+			case strings.HasSuffix(s, ":") && !leadsOn.MatchString(s):
+				lead = s
+			case lead != "":
+				lead += " " + s
 			}
 		}
 		if all = strings.TrimSpace(all + " " + strings.TrimSpace(said)); telling(all) && !strings.HasSuffix(all, ":") {
@@ -154,6 +159,9 @@ func lastWords(text string, answers bool) (all string) {
 	return all
 }
 
+// leadsOn begins a line above a list that says nothing of it.
+var leadsOn = regexp.MustCompile(`(?i)^(?:let me|let['’]s|now|here|i['’]ll|first|next|done|perfect|great|key changes|changes|summary)\b`)
+
 // dropped is what a report is told without: code and tables.
 var dropped = regexp.MustCompile("(?ms)^[ \\t]*(?:```|~~~).*?(?:^[ \\t]*(?:```|~~~)[ \\t]*$|\\z)|(?:^[ \\t]*\\|[^\\n]*(?:\\n|\\z))+")
 
@@ -162,7 +170,7 @@ var dropped = regexp.MustCompile("(?ms)^[ \\t]*(?:```|~~~).*?(?:^[ \\t]*(?:```|~
 func report(text, first string) string {
 	var said []string
 	begun := false
-	for line := range prose(dropped.ReplaceAllString(text, "…")) {
+	for line := range prose(dropped.ReplaceAllStringFunc(text, shortCode)) {
 		heading := line[0] == '#'
 		line = oneLine(strings.TrimLeft(strings.ReplaceAll(link.ReplaceAllString(line, "]"), "**", ""), "#> "))
 		if i := strings.Index(line, first[:min(len(first), leastOpening/2)]); !begun && i >= 0 {
@@ -179,6 +187,22 @@ func report(text, first string) string {
 		return first
 	}
 	return strings.ToValidUTF8(strings.Join(said, " "), "")
+}
+
+// shortCode returns what a report tells in place of code or a table: one of few lines as it is, since the words above lead to it.
+func shortCode(block string) string {
+	const lines, long = 3, 200
+	var kept []string
+	for line := range strings.SplitSeq(block, "\n") {
+		if line = oneLine(line); line != "" && !strings.HasPrefix(line, "```") && !strings.HasPrefix(line, "~~~") {
+			kept = append(kept, line)
+		}
+	}
+	text := strings.Join(kept, "; ")
+	if len(kept) == 0 || len(kept) > lines || lex.Runes(text) > long || kept[0][0] == '|' || strings.Contains(text, "`") {
+		return "…"
+	}
+	return "`" + text + "`\n"
 }
 
 // telling reports whether a text says something: "Let me check." does not, and what names an identifier does.
@@ -285,7 +309,7 @@ func sentencesOf(line string) iter.Seq[string] {
 		if strings.Contains(line, "](") {
 			line = link.ReplaceAllString(line, "]")
 		}
-		for line := oneLine(strings.ReplaceAll(itemMark.ReplaceAllString(line, ""), "**", "")); line != ""; {
+		for line := oneLine(strings.ReplaceAll(itemMark.ReplaceAllString(itemMark.ReplaceAllString(line, ""), ""), "**", "")); line != ""; {
 			i := stop(line)
 			if s := strings.TrimSpace(line[:i]); s != "" && !yield(strings.ToValidUTF8(s, "")) {
 				return

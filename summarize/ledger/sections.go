@@ -149,8 +149,9 @@ func (v *view) goalLines(room int) []string {
 			began = mark
 		}
 	}
-	lines := []string{began + opening(v.goal.Text, first-lex.Runes(began)-1)}
-	v.answer([]Note{v.goal}, lines, min(v.spare, room-cost(lines)))
+	marks := v.reserved([]Note{v.goal}, first-min(leastOpening, lex.Runes(v.goal.Text))-lex.Runes(began)-1)
+	lines := []string{began + withAsk(v.goal.Text, first-marks-lex.Runes(began)-1)}
+	v.answer([]Note{v.goal}, lines, max(marks, min(v.spare, room-cost(lines))))
 	room -= lex.Runes(lines[0]) + 1
 	for i, n := range turns {
 		each := room / (len(turns) - i)
@@ -205,7 +206,7 @@ func (v *view) requestLines(room int) []string {
 	for _, n := range older {
 		least += min(lex.Runes(n.Text), leastOpening) + 3
 	}
-	newest := "- " + opening(last.Text, max(room/2, room-least)-3)
+	newest := "- " + withAsk(last.Text, max(room/2, room-least)-3)
 	room -= lex.Runes(newest) + 1
 	if least > room || omitted > 0 {
 		room -= len("- (1234 earlier)\n")
@@ -218,62 +219,91 @@ func (v *view) requestLines(room int) []string {
 	for _, n := range older {
 		lines = append(lines, "- "+n.Text)
 	}
-	long := longest(lines, room)
+	marks := v.reserved(older, room-least)
+	long := longest(lines, room-marks)
 	for i, n := range older {
-		lines[i] = "- " + opening(n.Text, long-2)
+		lines[i] = "- " + withAsk(n.Text, long-2)
 	}
-	v.answer(older, lines, min(v.spare, room-cost(lines)))
+	v.answer(older, lines, max(marks, min(v.spare, room-cost(lines))))
 	if omitted > 0 {
 		lines = slices.Insert(lines, 0, fmt.Sprintf("- (%d %s)", omitted, where))
 	}
 	return append(lines, newest+answer)
 }
 
-// answer adds to the lines of requests what the assistant said at the end of their turns, or else what it did in them, the newest
-// first, as far as there is room.
+// outcomeOfRequest is what became of a request, as told where there is room for it, and in a word.
+type outcomeOfRequest struct{ long, short string }
+
+// reserved returns the room that the short outcomes of requests take, 0 if it is more than room.
+func (v *view) reserved(requests []Note, room int) (total int) {
+	for _, n := range requests {
+		total += lex.Runes(v.became(n).short)
+	}
+	if total > room {
+		return 0
+	}
+	return total
+}
+
+// answer adds to the lines of requests what became of them: of the newest at length, as far as there is room, of the others in a word.
 func (v *view) answer(requests []Note, lines []string, room int) {
+	all := make([]outcomeOfRequest, len(requests))
+	told := len(all) // from which on there is room for a word
 	for i := len(requests) - 1; i >= 0; i-- {
-		end, said := v.l.To+1, Note{}
-		if requests[i].Until > 0 {
-			end = requests[i].Until
+		all[i] = v.became(requests[i])
+		if cost := lex.Runes(all[i].short); told == i+1 && cost <= room {
+			told, room = i, room-cost
 		}
-		for _, r := range v.l.Requests {
-			switch {
-			case r.Last > requests[i].Last:
-				end = min(end, r.Last)
-			case r.Last == requests[i].Last && r.Text != requests[i].Text:
-				end = r.Last // several of one message: no answer belongs to one of them
-			}
+	}
+	for i := len(requests) - 1; i >= told; i-- {
+		line := all[i].short
+		if more := lex.Runes(all[i].long) - lex.Runes(line); more <= room {
+			line, room = all[i].long, room-more
 		}
-		for _, n := range v.l.Answers {
-			if requests[i].Last < n.Last && n.Last < end && n.Last >= said.Last {
-				said = n
-			}
-		}
-		mark := answerMark
-		if v.written(said.Last, v.l.To+1) != "" {
-			mark = answeredBefore
-		}
-		line := mark + opening(said.Text, leastAnswer)
-		if said.Text == "" || !fits(requests[i], said) || v.overtaken(said) || v.since(said.Last, end) != "" {
-			if line = v.did(requests[i].Last, end); line != "" {
-				line = doneMark + line
-			}
-		}
-		if lex.Runes(line) <= room {
-			lines[i], room = lines[i]+line, room-lex.Runes(line)
-		}
+		lines[i] += line
 	}
 }
 
-// did returns what was done of a request that others followed: the files written, the last run of tests, linter or build, the last commit.
-func (v *view) did(at, to uint64) string {
+// became returns what the assistant said at the end of a request's turn, or else what it did in it.
+func (v *view) became(request Note) (o outcomeOfRequest) {
+	end, said := v.l.To+1, Note{}
+	if request.Until > 0 {
+		end = request.Until
+	}
+	for _, r := range v.l.Requests {
+		switch {
+		case r.Last > request.Last:
+			end = min(end, r.Last)
+		case r.Last == request.Last && r.Text != request.Text:
+			end = r.Last // several of one message: no answer belongs to one of them
+		}
+	}
+	for _, n := range v.l.Answers {
+		if request.Last < n.Last && n.Last < end && n.Last >= said.Last {
+			said = n
+		}
+	}
+	if said.Text == "" || !fits(request, said) || v.overtaken(said) || v.since(said.Last, end) != "" {
+		if o.long, o.short = v.did(request.Last, end); o.long != "" {
+			o = outcomeOfRequest{doneMark + o.long, doneMark + o.short}
+		}
+		return o
+	}
+	if v.written(said.Last, v.l.To+1) != "" {
+		return outcomeOfRequest{answeredBefore + opening(said.Text, leastAnswer), answeredEarlier}
+	}
+	return outcomeOfRequest{answerMark + opening(said.Text, leastAnswer), strings.TrimSuffix(answerMark, ": ")}
+}
+
+// did returns what was done of a request that others followed: the files written, the last run of tests, linter or build, the last commit;
+// and the same in a word.
+func (v *view) did(at, to uint64) (all, word string) {
 	if to > v.l.To {
-		return "" // the other sections tell it
+		return "", "" // the other sections tell it
 	}
 	var done []string
 	if names := v.written(at, to); names != "" {
-		done = append(done, "edited "+names)
+		done, word = append(done, "edited "+names), "edits"
 	}
 	last, commit := Run{}, Note{}
 	var again []Run // that ran on after the turn: one entry stands for all runs of a line
@@ -293,12 +323,12 @@ func (v *view) did(at, to uint64) string {
 	}
 	unclear := func(r Run) bool { return last.End != ends[verdict.Success] || r.repeats(last, v.read) }
 	if last.Line != "" && !slices.ContainsFunc(again, unclear) {
-		done = append(done, briefly(last.Line)+" → "+last.End)
+		done, word = append(done, briefly(last.Line)+" → "+last.End), cmp.Or(word, "runs")
 	}
 	if commit.Text != "" {
-		done = append(done, lex.Clip(v.hashed(commit), 60)) // or what was pushed or opened
+		done, word = append(done, lex.Clip(v.hashed(commit), 60)), cmp.Or(word, "a commit") // or what was pushed or opened
 	}
-	return strings.Join(done, "; ")
+	return strings.Join(done, "; "), word
 }
 
 // fits reports whether what was said may answer a request: users write on while the assistant still speaks of what was before.
@@ -318,8 +348,8 @@ var commonWords = map[string]bool{"the": true, "and": true, "for": true, "you": 
 	"just": true, "need": true, "should": true, "would": true, "could": true, "they": true, "them": true, "some": true, "only": true, "your": true, "into": true, "which": true, "does": true, "will": true}
 
 // answerMark stands between a request and what was said to it, answeredBefore if files changed since, and doneMark before what was
-// done and not told.
-const answerMark, answeredBefore, doneMark = " → answered: ", " → answered (files were edited later): ", " → then: "
+// done and not told. answeredEarlier is what stands in place of such an answer.
+const answerMark, answeredBefore, answeredEarlier, doneMark = " → answered: ", " → answered (files were edited later): ", " → answered (edits later)", " → then: "
 
 // leastAnswer is the length to which an answer is told beside its request.
 const leastAnswer = 120

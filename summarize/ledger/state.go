@@ -53,6 +53,11 @@ func (v *view) state(room int) []string {
 		open[0] += fmt.Sprintf(" (%d done%s)", done, v.lostSince())
 	}
 	lines = append(lines, v.recorded(max(room-cost(lines)-cost(open), room/3, 100))...)
+	for _, line := range []string{v.stagedOnly(), v.branchesGone()} {
+		if line != "" {
+			lines = append(lines, line)
+		}
+	}
 	return listed(slices.Concat(lines, open, v.called()), room, 0)
 }
 
@@ -184,6 +189,9 @@ func (v *view) recorded(room int) (lines []string) {
 	var commits, others []Note
 	for _, n := range highestFirst(v.l.Commits, Note.rank) {
 		if strings.HasPrefix(n.Text, "pushed ") || strings.HasPrefix(n.Text, "opened ") {
+			if len(v.eventsOf(ready, n.Last)) > 0 {
+				n.Text = strings.TrimSuffix(n.Text, asDraft)
+			}
 			others = append(others, n)
 		} else {
 			n.Text = v.hashed(n)
@@ -198,6 +206,9 @@ func (v *view) recorded(room int) (lines []string) {
 		}
 	}
 	for i, n := range others {
+		if hash := pushedHash.FindString(n.Text); hash != "" && slices.ContainsFunc(commits, func(m Note) bool { return strings.HasPrefix(m.Text, hash[2:9]) }) {
+			n.Text = strings.TrimSuffix(n.Text, hash) // it stands below
+		}
 		first := !slices.ContainsFunc(others[:i], func(m Note) bool { return m.Text[:6] == n.Text[:6] })
 		if first && (n.Text[0] == 'o' || len(commits) == 0 || n.Last >= commits[0].Last) {
 			branch += "; " + n.Text
@@ -221,9 +232,49 @@ func (v *view) recorded(room int) (lines []string) {
 	return lines
 }
 
+// pushedHash is the commit that a branch was pushed at.
+var pushedHash = regexp.MustCompile(` \([0-9a-f]{7}\)$`)
+
+// stagedOnly says that files were added to a commit that was not made since.
+func (v *view) stagedOnly() string {
+	all := v.eventsOf(staged, 0)
+	if len(all) == 0 {
+		return ""
+	}
+	at := all[len(all)-1].Last
+	if slices.ContainsFunc(v.l.Commits, func(n Note) bool { return n.Last >= at }) {
+		return ""
+	}
+	for _, kind := range []int{unstaged, settled, rewrote, discarded} {
+		if len(v.eventsOf(kind, at-1)) > 0 {
+			return ""
+		}
+	}
+	return "- staged by git add, no commit since"
+}
+
+// branchesGone tells the branches that were deleted at last and not made again.
+func (v *view) branchesGone() string {
+	const most = 3
+	var names []string
+	for _, e := range v.eventsOf(removed, 0) {
+		name, _, _ := strings.Cut(e.Text, " ")
+		again := func(n Note) bool {
+			return n.Last > e.Last && (n.Text == name || strings.HasPrefix(n.Text+" ", "pushed "+name+" "))
+		}
+		if !slices.ContainsFunc(v.l.Branches, again) && !slices.ContainsFunc(v.l.Commits, again) {
+			names = append(names, e.Text)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "- branches deleted: " + strings.Join(names[max(0, len(names)-most):], ", ")
+}
+
 // hashed returns a commit without its hash if a later command may have given it another one.
 func (v *view) hashed(n Note) string {
-	if strings.HasPrefix(n.Text, "“") {
+	if strings.HasPrefix(n.Text, "“") || strings.HasPrefix(n.Text, "pushed ") || strings.HasPrefix(n.Text, "opened ") {
 		return n.Text // without one
 	}
 	on := v.branchAt(n.Last)

@@ -19,6 +19,11 @@ const (
 	reported             // the result of a call says what was accomplished
 	foreign              // the assistant says that an error is not of its work
 	confirmed            // the user says that what the assistant said is what was sought, or helps
+	removed              // git reports that a branch was deleted, here or on a remote
+	putBack              // the assistant says that a file is as it was in the beginning
+	staged               // files were added to the next commit
+	unstaged             // a commit may have taken what was added to it
+	ready                // a pull request that was a draft is ready
 )
 
 var (
@@ -37,6 +42,10 @@ var (
 	unrelated = regexp.MustCompile(`(?i)\bpre-?existing\b|\b(?:existed|were there|was there|present|fail(?:s|ed|ing)?) (?:already |also )?(?:before|on (?:the )?(?:main|master|base))\b|\bnot (?:from|caused by|related to|due to|introduced by) (?:my|our|the|this|these) (?:\w+ ){0,2}(?:changes?|edits?|work)\b|\bunrelated (?:to (?:my|our|the|this|these)|(?:\w+ )?(?:failures?|errors?|issues?|tests?|warnings?))\b`)
 	// succeeds is what an assistant says of runs that it takes for good.
 	succeeds = regexp.MustCompile(`(?i)\b(?:tests?|suites?|specs?|lint(?:er|ing)?|build|checks?|types?|code|project|everything|it) (?:(?:now|all|is|are|still|again) )*(?:(?:pass(?:es|ed|ing)?|compiles?|builds?|succeed(?:s|ed)?)\b|(?:green|clean)(?:[.,;:!)]|$| (?:now|again|and|too)\b))`)
+	// asBefore says that something is as it was before the work.
+	asBefore = regexp.MustCompile(`(?i)\b(?:is|are|was|were|have been|has been|now|actually)\b.{0,20}\b(?:reverted|restored|put|set|rolled|identical) (?:back )?to (?:the|its|their) (?:original|initial)\b`)
+	// unsure is in a sentence that asks or wishes that.
+	unsure = regexp.MustCompile(`(?i)\b(?:if|whether|until|once|when|should|would|could|let me|let['’]s|i['’]ll|check|verify|not)\b|n['’]t\b|\?`)
 	// doubtful is in a sentence about success that does not claim it.
 	doubtful = regexp.MustCompile(`(?i)\b(?:if|whether|until|once|when|should|would|could|verify|make sure|ensure|check that|not|to|so that|but|except|only|except|some|\d+ (?:failed|failing))\b|n['’]t\b|\?`)
 	// elsewhere is a directory for temporary files, in which commands try something.
@@ -72,6 +81,10 @@ func (c *collector) history(at uint64, steps []shell.Step, end outcome) {
 			case len(others) == 1 && !has("-b", "-B", "-c", "-C", "--detach", "-d", "--orphan", "-p") && branchName.MatchString(others[0]):
 				c.note(&c.branches, others[0], 0, at)
 			}
+		case "add", "stage":
+			if !has("-n", "--dry-run") {
+				c.note(&c.events, shown, staged, at)
+			}
 		case "restore":
 			if !has("--staged", "-S") || has("--worktree", "-W") {
 				c.note(&c.events, shown, discarded, at)
@@ -103,6 +116,7 @@ func (c *collector) history(at uint64, steps []shell.Step, end outcome) {
 				c.note(&c.events, shown, rewrote, at)
 			}
 		case "commit":
+			c.note(&c.events, "git commit", unstaged, at)
 			if has("--amend") {
 				c.note(&c.events, shown, rewrote, at)
 			}
@@ -172,7 +186,7 @@ func bareBranch(line, text string) string {
 
 // takenBack records what the assistant says of its earlier statements and of runs. It returns the sentence as it states what
 // holds instead, or nothing.
-func (c *collector) takenBack(s string, at uint64) (instead string, rank int) {
+func (c *collector) takenBack(s string, as place, at uint64) (instead string, rank int) {
 	if wiped.MatchString(s) {
 		if wipedAll.MatchString(s) && !guessing.MatchString(s) && !strings.HasPrefix(s, "If ") {
 			c.note(&c.events, "“"+lex.Clip(s, 80)+"”", discarded, at)
@@ -185,9 +199,16 @@ func (c *collector) takenBack(s string, at uint64) (instead string, rank int) {
 	if succeeds.MatchString(s) && !doubtful.MatchString(s) {
 		c.note(&c.events, lex.Clip(s, maxInstruction), claimed, at)
 	}
+	if asBefore.MatchString(s) && !unsure.MatchString(s) {
+		for _, name := range namedFile.FindAllString(s, 4) {
+			c.note(&c.events, name, putBack, at)
+		}
+	}
 	rest := corrects.ReplaceAllString(s, "")
 	switch {
 	case mistaken.MatchString(s):
+	case as != inText: // "Actually use it" is one of several ways
+		return "", none
 	case rest == s || rest == "" || announcing.MatchString(rest) || strings.HasSuffix(s, "?"):
 		return "", none
 	}

@@ -37,12 +37,14 @@ var (
 	stepBelow = regexp.MustCompile(`(?i): (?:first,? |next,? )?(?:I(?:['’]ll| will)|let me|I(?:['’]m| am) going to) .*$`)
 	// dangling begins what is half a sentence without the step that follows.
 	dangling = regexp.MustCompile(`(?i)^(?:since|as|because|to|given|before|after|if|when|although|while|based on|from|for|in order to|now that)\b`)
+	// danglingEnd is such a half behind a statement.
+	danglingEnd = regexp.MustCompile(`(?i)[;,] (?:given|since|because|so that|based on|to) [^;,.]*\.$`)
 	// stepping is the wording of a step wherever it stands, and of what comes next.
 	stepping = regexp.MustCompile(`(?i)\b(?:I|we)(?:['’]ll| will| can| should| could| need to|['’]m going to| am going to)(?: now| first| then| also| next| just)* (?:now|first|try|attempt|start|begin|proceed|look|check|run|search|open|click|navigate|verify|ensure|see|inspect|read|explore|collect|examine|investigate|examine)\b|\b(?:next|first|best|logical) (?:\w+ )?(?:step|action|thing)s? (?:is|would be|are)\b|\bit would be (?:prudent|best|wise|good|helpful|better)\b|\bI (?:can['’]t|cannot|don['’]t) (?:see|find|tell|know)\b|^the goal (?:is|of)\b|\b(?:use|using|try|call) the \S+ tool\b|\bwant to avoid\b`)
 	// proposing begins an item that is one of several, a thing to do or a recommendation.
 	proposing = regexp.MustCompile(`(?i)^(?:\[[ x]\] |(?:option|alternative|approach) ?\w{0,2}: |(?:use|set|select|fill|click|verify|check|enforce|gate|add|fix|consider|ensure|update|remove|replace|run|create|implement|write)\b.*)`)
 	// ofNow is in a statement about a moment.
-	ofNow = regexp.MustCompile(`(?i)\b(?:still|current(?:ly)?|(?:not|n['’]t)\b.{1,40}\byet|at the moment|right now|missing|stale|outdated|out of date|for now)\b`)
+	ofNow = regexp.MustCompile(`(?i)\b(?:still|current(?:ly)?|(?:not|n['’]t)\b.{1,40}\byet|at the moment|right now|missing|stale|outdated|out of date|for now|lines? \d+)\b`)
 	// ofScreen is in a statement about what a page shows.
 	ofScreen = regexp.MustCompile(`(?i)\b(?:accessibility tree|(?:the|this|current) (?:page|screen|form|tab|dialog|menu|window)|button|checkbox|combobox|textbox|text box|dropdown|radio|field|(?:is|are|been) (?:already |now |also |correctly )*(?:set to|selected|checked|filled))\b|\b(?:link|label|option|tab|element)s? (?:has|is|for|labell?ed|with|["'])|\b(?:I|we) have already\b`)
 
@@ -53,9 +55,9 @@ var (
 	// progressing tells how far something is that goes on.
 	progressing = regexp.MustCompile(`(?i)\b(?:minutes in|(?:latest|partial) tail|letting (?:it|them|the agents?)|interrupting|taking (?:a few|several|some) (?:more )?minutes|(?:remaining|open) question is)\b|\b(?:is|are|it['’]s) (?:now|currently|actively|still) \w+ing\b|\bcommits? (?:behind|ahead)\b|\bthe (?:earlier|previous|first|last) (?:patch|edit|attempt|command|replace\w*|try)\b|\b(?:diagnostics?|warnings?) (?:is|are) expected\b|\bat the moment\b|\bright now\b|\bis running (?:now|in the background|again)\b`)
 	// guessing is in a statement that may turn out to be wrong, or in a proposal.
-	guessing = regexp.MustCompile(`(?i)\b(?:likely|probably|perhaps|maybe|might|may|could|would (?:be|need|have)|presumably|suspect|suggests?|I (?:think|believe|guess|assume)|seems?|appears?|looks like|should be possible)\b`)
+	guessing = regexp.MustCompile(`(?i)\b(?:likely|probably|perhaps|maybe|might|may|could|would (?:be|need|have)|presumably|potential(?:ly)?|suspect|suggests?|I (?:think|believe|guess|assume)|seems?|appears?|looks like|should be possible)\b`)
 	// reporting is the wording of a result that the state tells better or that is soon out of date, or of a greeting.
-	reporting = regexp.MustCompile(`(?i)\b(?:uncommitted|untracked|(?:tracked|staged|remaining|outstanding|pending) (?:\w+ )?(?:diffs?|changes?)|only (?:git )?diffs?|unstaged|working tree|up to date|high load|in progress|still (?:running|local|working)|not (?:yet )?(?:committed|pushed))\b|\b(?:tests?|lint(?:er|ing)?|build|checks?|everything|all) (?:now |is |are |still |should be )*(?:pass|clean|green|succe|done|complete|work)|^(?:hello|hi|please|sorry|thank|you['’]re (?:absolutely )?right|good (?:question|call|catch|point)|i (?:can|could|understand|see)|api error)\b|\bsummary of\b`)
+	reporting = regexp.MustCompile(`(?i)\b(?:uncommitted|untracked|(?:tracked|staged|remaining|outstanding|pending) (?:\w+ )?(?:diffs?|changes?)|only (?:git )?diffs?|unstaged|working tree|up to date|high load|in progress|still (?:running|local|working)|not (?:yet )?(?:committed|pushed))\b|\b(?:checkout|worktree|tree|repo(?:sitory)?|branch) is (?:now )?clean\b|\b(?:tests?|lint(?:er|ing)?|build|checks?|everything|all) (?:now |is |are |still |should be )*(?:pass|clean|green|succe|done|complete|work)|^(?:hello|hi|please|sorry|thank|you['’]re (?:absolutely )?right|good (?:question|call|catch|point)|i (?:can|could|understand|see)|api error)\b|\bsummary of\b`)
 	// outage begins what a harness puts in place of an answer.
 	outage = regexp.MustCompile(`(?i)^(?:api error|error:|the server)|\bhigh load\b|\bretry after\b`)
 	// approved is how harnesses report that the user agreed to a plan, refused that the user refused a call.
@@ -126,6 +128,9 @@ func rankOf(s string, as place) (stated string, rank int) {
 			stated = s // the step has the reason
 		}
 	}
+	if stated != s {
+		stated = danglingEnd.ReplaceAllString(stated, ".")
+	}
 	switch {
 	case stated != s && (dangling.MatchString(stated) || len(strings.Fields(stated)) < 4), rank < 2 && stepping.MatchString(stated), rank == 0 && as == item && halfItem.MatchString(stated):
 		return s, none
@@ -151,6 +156,7 @@ func spoken(text string) iter.Seq2[string, place] {
 		for mended--; mended > 0 && !(headed(lines[mended]) && ofSolution.MatchString(lines[mended])); mended-- {
 		}
 		was, subject := false, "" // below the heading of a problem that is solved below; and the numbered heading
+		above := ""               // the line that leads to the list
 		for i, line := range lines {
 			heading, as := line[0] == '#', inText
 			if headed(line) {
@@ -165,11 +171,20 @@ func spoken(text string) iter.Seq2[string, place] {
 				}
 			} else {
 				lead := strings.TrimRight(line, "* ")
+				above = ""
+				if headed(line) || strings.HasSuffix(lead, ":") {
+					above = strings.TrimSpace(strings.Trim(lead[stopBefore(lead):], "#*: "))
+				}
 				led = (heading || strings.HasSuffix(lead, ":")) && conditional.MatchString(lead[stopBefore(lead):])
 			}
 			about := ""
 			if as == item && label.MatchString(line) {
 				about = subject // without it, it would be about the whole
+			}
+			if as == item && about == "" && subjectless.MatchString(line) {
+				if about = above + ": "; above == "" || len(above) > 80 {
+					about, as = "", hanging
+				}
 			}
 			for s := range sentencesOf(line) {
 				s, about = about+s, ""
@@ -180,6 +195,9 @@ func spoken(text string) iter.Seq2[string, place] {
 		}
 	}
 }
+
+// subjectless begins an item that says something of what stands above its list.
+var subjectless = regexp.MustCompile(`^(?:[-*•]|\d+[.)])\s+\**(?:More|Less|Fewer|Better|Easier|Simpler|Faster|Slower|Uses|Falls|Reads|Requires|Needs|Relies|Returns|Writes|Calls|Creates|Checks|Adds|Removes|Supports|Allows|Handles|Skips|Works|Fails|Does|Doesn['’]t|Has|Lacks|Keeps|Runs|Survives|Contains)\b`)
 
 var (
 	// ofProblem is the heading of a state that was to be changed, ofSolution the one of what changed it.
