@@ -75,7 +75,7 @@ func TestRequestsAnsweredInAWord(t *testing.T) {
 	script1 += "user: Then write the berth into the book.\n" + edit + "user: And now print the whole book for the pilots, with their berths and the hours.\nassistant: ok\n"
 	long := Collect(script(script1)).Trim()
 	text := long.Text(1500)
-	for _, want := range []string{"→ answered (edits later)\n", "→ then: edit"} {
+	for _, want := range []string{"→ answered\n", "→ then: edited book.go\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
@@ -86,7 +86,7 @@ func TestRequestsAnsweredInAWord(t *testing.T) {
 		}
 	}
 	// Without room for the words, the requests themselves come first.
-	if text := long.Text(620); strings.Contains(text, "(edits later)\n- Now tell") && !strings.Contains(text, "print the whole book") {
+	if text := long.Text(620); strings.Contains(text, " → answered\n- Now tell") && !strings.Contains(text, "print the whole book") {
 		t.Errorf("the newest request is lost:\n%s", text)
 	}
 	again := Collect(script("user: x")).Requests

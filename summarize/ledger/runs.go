@@ -293,7 +293,7 @@ type told struct {
 // places in files with their messages, what the verdict was taken from, other complaints, the first line.
 func problem(text, decisive string) string {
 	var lines []told
-	failing, named := -1, false
+	failing, named, file := -1, false, ""
 	numbers := strings.Contains(text, "Failures:\n") || strings.Contains(text, " failing\n")
 	for raw := range strings.SplitSeq(text[:min(len(text), maxScan)], "\n") {
 		line := said(raw)
@@ -301,6 +301,11 @@ func problem(text, decisive string) string {
 			line = "" // the command of the script that is named above it
 		}
 		named = verdict.EchoesCommand(strings.TrimSpace(raw))
+		if m := ruledFile.FindStringSubmatch(raw); m != nil {
+			file = m[1]
+		} else if file != "" && strings.HasPrefix(line, "×") {
+			line, file = file+": "+line, ""
+		}
 		if line == "" {
 			continue
 		}
@@ -347,6 +352,9 @@ func problem(text, decisive string) string {
 	}
 	return strings.ToValidUTF8(lex.Clip(strings.Join(best, "; "), maxError), "")
 }
+
+// ruledFile is a file with a rule behind it, as linters put it above what they find there.
+var ruledFile = regexp.MustCompile(`^\s*((?:[\w.@-]*/)*[\w.@-]+\.\w{1,8})(?::\d+)*(?: [\w/]+)? [━─]{3,}`)
 
 // leaders lead from a name to its result.
 var leaders = regexp.MustCompile(`\.{6,}`)

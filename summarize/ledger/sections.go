@@ -234,13 +234,14 @@ func (v *view) requestLines(room int) []string {
 // outcomeOfRequest is what became of a request, as told where there is room for it, and in a word.
 type outcomeOfRequest struct{ long, short string }
 
-// reserved returns the room that the short outcomes of requests take, 0 if it is more than room.
+// reserved returns the room that the short outcomes of requests take, of as many of the newest as room allows.
 func (v *view) reserved(requests []Note, room int) (total int) {
-	for _, n := range requests {
-		total += lex.Runes(v.became(n).short)
-	}
-	if total > room {
-		return 0
+	for _, n := range slices.Backward(requests) {
+		cost := lex.Runes(v.became(n).short)
+		if total+cost > room {
+			break
+		}
+		total += cost
 	}
 	return total
 }
@@ -285,14 +286,15 @@ func (v *view) became(request Note) (o outcomeOfRequest) {
 	}
 	if said.Text == "" || !fits(request, said) || v.overtaken(said) || v.since(said.Last, end) != "" {
 		if o.long, o.short = v.did(request.Last, end); o.long != "" {
-			o = outcomeOfRequest{doneMark + o.long, doneMark + o.short}
+			o = outcomeOfRequest{doneMark + o.long, " → " + o.short}
 		}
 		return o
 	}
+	mark := answerMark
 	if v.written(said.Last, v.l.To+1) != "" {
-		return outcomeOfRequest{answeredBefore + opening(said.Text, leastAnswer), answeredEarlier}
+		mark = answeredBefore
 	}
-	return outcomeOfRequest{answerMark + opening(said.Text, leastAnswer), strings.TrimSuffix(answerMark, ": ")}
+	return outcomeOfRequest{mark + opening(said.Text, leastAnswer), strings.TrimSuffix(answerMark, ": ")}
 }
 
 // did returns what was done of a request that others followed: the files written, the last run of tests, linter or build, the last commit;
@@ -303,7 +305,7 @@ func (v *view) did(at, to uint64) (all, word string) {
 	}
 	var done []string
 	if names := v.written(at, to); names != "" {
-		done, word = append(done, "edited "+names), "edits"
+		done, word = append(done, "edited "+names), "edited"
 	}
 	last, commit := Run{}, Note{}
 	var again []Run // that ran on after the turn: one entry stands for all runs of a line
@@ -323,10 +325,10 @@ func (v *view) did(at, to uint64) (all, word string) {
 	}
 	unclear := func(r Run) bool { return last.End != ends[verdict.Success] || r.repeats(last, v.read) }
 	if last.Line != "" && !slices.ContainsFunc(again, unclear) {
-		done, word = append(done, briefly(last.Line)+" → "+last.End), cmp.Or(word, "runs")
+		done, word = append(done, briefly(last.Line)+" → "+last.End), cmp.Or(word, "ran")
 	}
 	if commit.Text != "" {
-		done, word = append(done, lex.Clip(v.hashed(commit), 60)), cmp.Or(word, "a commit") // or what was pushed or opened
+		done, word = append(done, lex.Clip(v.hashed(commit), 60)), cmp.Or(word, "committed") // or what was pushed or opened
 	}
 	return strings.Join(done, "; "), word
 }
@@ -348,8 +350,8 @@ var commonWords = map[string]bool{"the": true, "and": true, "for": true, "you": 
 	"just": true, "need": true, "should": true, "would": true, "could": true, "they": true, "them": true, "some": true, "only": true, "your": true, "into": true, "which": true, "does": true, "will": true}
 
 // answerMark stands between a request and what was said to it, answeredBefore if files changed since, and doneMark before what was
-// done and not told. answeredEarlier is what stands in place of such an answer.
-const answerMark, answeredBefore, answeredEarlier, doneMark = " → answered: ", " → answered (files were edited later): ", " → answered (edits later)", " → then: "
+// done and not told.
+const answerMark, answeredBefore, doneMark = " → answered: ", " → answered (files were edited later): ", " → then: "
 
 // leastAnswer is the length to which an answer is told beside its request.
 const leastAnswer = 120

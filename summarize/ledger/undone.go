@@ -187,7 +187,7 @@ func bareBranch(line, text string) string {
 // takenBack records what the assistant says of its earlier statements and of runs. It returns the sentence as it states what
 // holds instead, or nothing.
 func (c *collector) takenBack(s string, as place, at uint64) (instead string, rank int) {
-	if wiped.MatchString(s) {
+	if wiped.MatchString(s) && as != hanging {
 		if wipedAll.MatchString(s) && !guessing.MatchString(s) && !strings.HasPrefix(s, "If ") {
 			c.note(&c.events, "“"+lex.Clip(s, 80)+"”", discarded, at)
 		}
