@@ -628,7 +628,7 @@ func (c *collector) git(at uint64, line, text string, failed bool) {
 	for _, m := range gone.FindAllStringSubmatch(text, 4) {
 		switch {
 		case m[2] != "" && strings.Contains(line, "git branch"):
-			c.note(&c.events, m[2]+" (was "+m[3][:7]+")", removed, at)
+			c.note(&c.events, m[2]+" (local, was "+m[3][:7]+")", removed, at)
 		case m[1] != "" && strings.Contains(line, "git push"):
 			c.note(&c.events, m[1]+" on the remote", removed, at)
 		}

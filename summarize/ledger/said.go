@@ -135,11 +135,15 @@ const (
 // lastWords returns the first paragraph that says something, from its first sentence that does, and what follows a colon at
 // its end.
 func lastWords(text string, answers bool) (all string) {
+	lead := "" // the line above a list, with the items that say little
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
 		if strings.HasPrefix(paragraph, "#") {
 			continue // a heading says what its text says
 		}
-		said, lead := "", "" // and the line above a list, with the items that say little
+		said := ""
+		if !strings.HasSuffix(lead, ":") {
+			lead = ""
+		}
 		for s := range sentences(paragraph) {
 			switch {
 			case said+all != "":

@@ -181,12 +181,16 @@ func spoken(text string) iter.Seq2[string, place] {
 			if as == item && label.MatchString(line) {
 				about = subject // without it, it would be about the whole
 			}
-			if as == item && about == "" && subjectless.MatchString(line) {
-				if about = above + ": "; above == "" || len(above) > 80 {
-					about, as = "", hanging
-				}
-			}
+			alone := as == item && about == "" && subjectless.MatchString(line)
 			for s := range sentencesOf(line) {
+				if alone {
+					if _, rank := rankOf(s, as); rank != none {
+						about = above + ": "
+					}
+					if alone = false; above == "" || len(above) > 80 {
+						about, as = "", hanging
+					}
+				}
 				s, about = about+s, ""
 				if !yield(s, as) {
 					return
