@@ -125,7 +125,7 @@ func (s *scope) name(name, kind string, plain []string) {
 				s.filters = append(s.filters, "only "+w)
 			}
 		}
-		key += " " + strings.Join(script, " ")
+		key += " " + strings.TrimSuffix(strings.Join(script, " "), ":fix") // what it can't mend, it reports as the other does
 	case kind == "lint" && len(plain) > 0 && verbs[plain[0]]: // a formatter that passes says nothing of a linter
 		key += " " + strings.TrimPrefix(plain[0], name)
 	case filtering[name]:

@@ -160,7 +160,7 @@ func (v *view) superseded(n Note) bool {
 	if n.Rank < 3 && ofHistory.MatchString(n.Text) && !ofReview.MatchString(n.Text) && len(v.eventsOf(settled, n.Last))+len(v.eventsOf(rewrote, n.Last)) > 0 {
 		return true
 	}
-	if unpublished.MatchString(n.Text) && slices.ContainsFunc(v.l.Commits, func(m Note) bool {
+	if n.Rank < 3 && unpublished.MatchString(n.Text) && !intends.MatchString(n.Text) && !reasoned.MatchString(n.Text) && slices.ContainsFunc(v.l.Commits, func(m Note) bool {
 		return m.Last > n.Last && (strings.HasPrefix(m.Text, "pushed ") || strings.HasPrefix(m.Text, "opened "))
 	}) {
 		return true

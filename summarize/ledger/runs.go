@@ -97,10 +97,14 @@ func outcomeOf(m Message, kind verdict.Kind, line string) (o outcome) {
 	return o
 }
 
-// exitOf tells of a run that failed without a word about it how it ended. A 1 of a command that prints nothing is an answer.
+// searching is in a line whose last command may find nothing.
+var searching = regexp.MustCompile(`(?:^|[|;&]\s*)(?:rg|e?grep|diff|cmp|test|\[)\s[^|;&]*$`)
+
+// exitOf tells of a run that failed without a word about it how it ended. A 1 of a command that prints nothing, or of a search, is an
+// answer.
 func exitOf(code int, line, text string) string {
 	switch {
-	case code == 0, code == 1 && kindOf(shell.Steps(line)) == "" && len(outputOf(text, nil)) == 0:
+	case code == 0, code == 1 && kindOf(shell.Steps(line)) == "" && (len(outputOf(text, nil)) == 0 || searching.MatchString(line)):
 		return ""
 	case code == 124:
 		return "timed out (exit 124)"

@@ -311,7 +311,7 @@ func (v *view) lost() string {
 		if slices.ContainsFunc(v.files, func(f File) bool {
 			return len(f.Changed) > 0 && f.Changed[len(f.Changed)-1] < e.Last && v.concerns(e.Text, f.Path) && !v.spares(e, f) && v.undone(f)
 		}) {
-			all = append(all, e.Text)
+			all = append(all, lex.Clip(e.Text, maxShown))
 		}
 	}
 	return strings.Join(all[max(0, len(all)-3):], ", ")

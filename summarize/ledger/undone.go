@@ -36,6 +36,8 @@ var (
 	turnsOut = regexp.MustCompile(`(?i)\bturn(?:s|ed) out\b|\bdecided\b`)
 	// wiped says that work is gone and has to be done again.
 	wiped = regexp.MustCompile(`(?i)\b(?:(?:changes|work|edits|modifications|files?|tests|implementation|stash) (?:(?:were|was|are|is|have been|has been|got|is all|are all) )(?:all )?(?:now )?(?:lost|gone|wiped|discarded|overwritten|reverted)|lost (?:all|my|our|the) (?:\w+ ){0,2}(?:changes|work|edits)|(?:need|have|going) to (?:re-?implement|redo|re-?create|re-?apply|rewrite everything))\b`)
+	// everTime begins a sentence about what happens whenever something does.
+	everTime = regexp.MustCompile(`(?i)^(?:(?:so|but|and|then)\b,? )?(?:if|when(?:ever)?|once|unless|until|after|before|each time|every time)\b`)
 	// wipedAll says so of all that was not committed.
 	wipedAll = regexp.MustCompile(`(?i)\ball (?:of )?(?:(?:my|our|the|these) )?(?:\w+ ){0,2}(?:changes|work|edits|modifications|files|fixes) (?:(?:were|was|are|is|have been|has been|got) )(?:all )?(?:now )?(?:lost|gone|wiped|discarded|overwritten|reverted)\b|\blost all (?:my|our|the)\b`)
 	// unrelated says that an error was there before, or is of another's work.
@@ -56,6 +58,9 @@ var (
 	shortStatus = regexp.MustCompile(`\bgit\b[^|;&\n]* status\b[^|;&\n]* -(?:-branch|\w*b)`)
 )
 
+// maxEvent bounds a command that is kept for what it does, maxShown one that is told.
+const maxEvent, maxShown = 600, 80
+
 // history records what a command does to the work that git keeps: the branch that it changes to, what it throws away.
 func (c *collector) history(at uint64, steps []shell.Step, end outcome) {
 	if end.refused || end.failed() {
@@ -67,7 +72,7 @@ func (c *collector) history(at uint64, steps []shell.Step, end outcome) {
 			continue
 		}
 		verb, args := shell.CutVerb(rest)
-		shown := lex.Clip(oneLine("git "+strings.Join(rest, " ")), 80)
+		shown := lex.Clip(oneLine("git "+strings.Join(rest, " ")), maxEvent) // with all its operands, as a rule
 		has := func(flags ...string) bool {
 			return slices.ContainsFunc(args, func(w string) bool { return slices.Contains(flags, w) })
 		}
@@ -187,7 +192,7 @@ func bareBranch(line, text string) string {
 // takenBack records what the assistant says of its earlier statements and of runs. It returns the sentence as it states what
 // holds instead, or nothing.
 func (c *collector) takenBack(s string, as place, at uint64) (instead string, rank int) {
-	if wiped.MatchString(s) && as != hanging {
+	if wiped.MatchString(s) && as != hanging && !everTime.MatchString(s) {
 		if wipedAll.MatchString(s) && !guessing.MatchString(s) && !strings.HasPrefix(s, "If ") {
 			c.note(&c.events, "“"+lex.Clip(s, 80)+"”", discarded, at)
 		}
