@@ -97,15 +97,17 @@ func outcomeOf(m Message, kind verdict.Kind, line string) (o outcome) {
 	return o
 }
 
-// searching is in a line whose last command may find nothing.
-var searching = regexp.MustCompile(`(?:^|[|;&]\s*)(?:rg|e?grep|diff|cmp|test|\[)\s[^|;&]*$`)
+// misused begins how programs say that they were called with what they do not know.
+var misused = regexp.MustCompile(`(?i)^(?:unknown|unrecogni[sz]ed|unsupported|usage:)\b`)
 
-// exitOf tells of a run that failed without a word about it how it ended. A 1 of a command that prints nothing, or of a search, is an
-// answer.
+// exitOf tells of a run that failed without a word about it how it ended. A 1 of a command that prints nothing is an answer.
 func exitOf(code int, line, text string) string {
+	lines := outputOf(text, nil)
 	switch {
-	case code == 0, code == 1 && kindOf(shell.Steps(line)) == "" && (len(outputOf(text, nil)) == 0 || searching.MatchString(line)):
+	case code == 0, code == 1 && kindOf(shell.Steps(line)) == "" && len(lines) == 0:
 		return ""
+	case len(lines) > 0 && misused.MatchString(lines[0]):
+		return lex.Clip(oneLine(lines[0]), maxLine)
 	case code == 124:
 		return "timed out (exit 124)"
 	}
