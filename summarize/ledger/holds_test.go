@@ -246,7 +246,7 @@ ok: - Title: Order Status: REQ7\n\nStaticText 'Thank you, your request has been 
 		{"not done yet", ask + edit + "assistant: Now I write the missing sync into the writer of the log.", []string{"Next: Now I write the missing sync"}, []string{"done at last"}},
 		{"answered since", ask + "assistant: The log is written with a sync and read at each start.\nuser: Then print the berth on each ticket.", []string{"Next: (said before the newest request) The log is written"}, nil},
 	} {
-		text := Collect(script(tt.script)).Text(2400)
+		text := unguarded(script(tt.script)).Text(2400)
 		for _, want := range tt.want {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: %q is not in\n%s", tt.name, want, text)

@@ -53,7 +53,7 @@ func (c *collector) statements(m Message) {
 		follows := beside && leaning.MatchString(s)
 		switch {
 		case n > 0 && as == inText && corrects.MatchString(s): // thought better of
-			said = said[:n-1]
+			said, n, follows = said[:n-1], n-1, false
 		case beside && said[n-1].Rank == 0 && (altering.MatchString(s) || mending.MatchString(s) && wanting.MatchString(kept)): // true until the next call changes it
 			said, n, follows = said[:n-1], n-1, false
 		}
