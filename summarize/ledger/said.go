@@ -313,7 +313,7 @@ func sentencesOf(line string) iter.Seq[string] {
 		if strings.Contains(line, "](") {
 			line = link.ReplaceAllString(line, "]")
 		}
-		for line := oneLine(itemMark.ReplaceAllString(strings.ReplaceAll(itemMark.ReplaceAllString(line, ""), "**", ""), "")); line != ""; {
+		for line := oneLine(strings.ReplaceAll(itemMark.ReplaceAllString(line, ""), "**", "")); line != ""; {
 			i := stop(line)
 			if s := strings.TrimSpace(line[:i]); s != "" && !yield(strings.ToValidUTF8(s, "")) {
 				return

@@ -182,7 +182,7 @@ func spoken(text string) iter.Seq2[string, place] {
 				about = subject // without it, it would be about the whole
 			}
 			alone := as == item && about == "" && subjectless.MatchString(line)
-			for s := range sentencesOf(line) {
+			for s := range sentencesOf(boldNumber.ReplaceAllString(line, "$1")) {
 				if alone {
 					if _, rank := rankOf(s, as); rank != none {
 						about = above + ": "
@@ -199,6 +199,9 @@ func spoken(text string) iter.Seq2[string, place] {
 		}
 	}
 }
+
+// boldNumber is the number of an item whose beginning is bold, or of a heading: alone it says nothing.
+var boldNumber = regexp.MustCompile(`^(#+ +\**|\W{0,3}\*\*)\d{1,2}[.)]\s+`)
 
 // subjectless begins an item that says something of what stands above its list.
 var subjectless = regexp.MustCompile(`^(?:[-*•]|\d+[.)])\s+\**(?:More|Less|Fewer|Better|Easier|Simpler|Faster|Slower|Uses|Falls|Reads|Requires|Needs|Relies|Returns|Writes|Calls|Creates|Checks|Adds|Removes|Supports|Allows|Handles|Skips|Works|Fails|Does|Doesn['’]t|Has|Lacks|Keeps|Runs|Survives|Contains)\b`)
