@@ -346,7 +346,11 @@ func TestAdoptsManyRecordsWhenParkedRowsAreBack(t *testing.T) {
 	for n := range outputs {
 		outputs[n] = large(fmt.Sprint("o", n))
 	}
-	put(t, s.schedule.broker.Conn(), "tool.result."+s.beside("a", "p"), outputs...) // they expire before that of p
+	front := "a" // whose records are adopted before those of p
+	for broker.PartitionOf(front, s.config.Partitions) != broker.PartitionOf("p", s.config.Partitions) {
+		front = string(front[0] + 1)
+	}
+	put(t, s.schedule.broker.Conn(), "tool.result."+front, outputs...)
 	s.publish("tool.result.p", large("a"))
 	s.tended()
 	until(t, "the thread is not parked", s.parked)
