@@ -153,6 +153,7 @@ func TestParkingGoesOnBehindAPartitionThatLeaves(t *testing.T) {
 		msgs, _, err := shelf.Size(within(t))
 		return err == nil && msgs > 0
 	})
+	until(t, "the object is not acknowledged", func() bool { return !strings.Contains(stacks(), "(*Shelf).Put(") })
 	m.faults.Hold() // before it is parked, for which the server is asked
 	until(t, "it is not to be parked", func() bool {
 		all := stacks()
