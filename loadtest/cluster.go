@@ -57,7 +57,7 @@ type clusterReport struct {
 	Share      float64 `json:"share,omitzero"`
 	// Yardstick is how many times the work of one process as many as there are processors do that only compute, each with the same share.
 	Yardstick float64 `json:"yardstick,omitzero"`
-	// From a fault to the next summary.created of a new thread of each partition that the processor had.
+	// From a fault to the next summary.created of a new thread of each partition that the processor had; of SIGTERM the longest from an output to its summary.
 	Killed   latency  `json:"killed"`
 	Stopped  latency  `json:"stopped"`
 	Left     latency  `json:"left"`

@@ -9,9 +9,9 @@ import (
 // errLeaving is why a member that is about to leave can't have partitions.
 var errLeaving = errors.New("the processor is about to end")
 
-// PrepareLeave has the others get ready to take what this member has: by the plan it has nothing any more, and those that follow it go on until they are near. It returns
-// when they are, when no other member can have any, or when ctx ends. Until Leave the member keeps what it has, and answers for it. Without standbys it returns at once: nobody
-// follows anything then, and to begin with it beside the live work takes longer than to fold what stands still.
+// PrepareLeave has the others get ready to take what this member has: by the plan it has nothing any more, and its standbys catch up meanwhile. It returns when they are
+// near, when no other member can have any, or when ctx ends. Until Leave the member keeps what it has, and answers for it. Without standbys it returns at once: catching up
+// with a partition that is still being worked on, from nothing, takes longer than folding one that has stopped.
 func (m *Member) PrepareLeave(ctx context.Context) {
 	m.Close()
 	if m.opts.Standbys == 0 {

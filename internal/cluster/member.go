@@ -108,7 +108,7 @@ type Member struct {
 	closing atomic.Bool   // no more acquisitions
 
 	leaving  atomic.Bool
-	asked    chan struct{} // to say so to the others
+	asked    chan struct{} // has the run loop say so with the lease at once
 	relieved chan struct{} // closed when the others are ready
 }
 
@@ -263,14 +263,15 @@ func (m *Member) Together(ctx context.Context) error {
 // Lapsed reports whether the member has a lease that it could not renew in time: it may answer for nothing, and others may take what it has.
 func (m *Member) Lapsed() bool { return m.View().Self != "" && !m.lease.holds() }
 
-// Joined reports whether the member takes part, and its partitions are those that it is to have.
+// Joined reports whether the member takes part, and its partitions are those that it is to have, but for what another one keeps that is about to leave, or has no
+// room: that one still answers for it.
 func (m *Member) Joined() bool {
 	v := m.View()
 	if v.Self == "" || !m.lease.holds() {
 		return false
 	}
 	for n, planned := range v.Planned {
-		if planned == "" || planned == v.Self && !m.held[n].Load() { // the first is so until there is a plan
+		if planned == "" || planned == v.Self && !m.held[n].Load() && !v.Peers[v.Owners[n]].Aside { // the first is so until there is a plan
 			return false
 		}
 	}
@@ -291,7 +292,7 @@ func (m *Member) Lost(partition int) {
 	}
 }
 
-// Run takes part until ctx ends. Then the holder ends its partitions in its own way, and calls Leave. PrepareLeave before that makes it short for them.
+// Run takes part until ctx ends. Then the holder ends its partitions in its own way, and calls Leave. PrepareLeave before that shortens the time in which nobody has them.
 func (m *Member) Run(ctx context.Context) error {
 	watch, err := m.kv.WatchAll(ctx)
 	if ctx.Err() != nil {

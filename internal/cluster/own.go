@@ -22,7 +22,7 @@ func (m *Member) reconcile(ctx context.Context) {
 		u := &m.units[n]
 		planned := m.plan.Owners[n] == m.key
 		switch {
-		case u.doing == holding && !planned && m.awaits(n) && !m.leaving.Load(): // what a member has that leaves goes all at once, with its lease
+		case u.doing == holding && !planned && m.awaits(n) && !m.leaving.Load(): // a leaving member gives up everything at once, with its lease
 			u.doing = releasing
 			m.held[n].Store(false)
 			give = append(give, n)

@@ -113,7 +113,7 @@ func (f *Fold) adoptUpTo(seq, configured uint64) (stopped bool) {
 	}
 }
 
-// adoptable has the rows of all parked threads back whose records are adopted with an event, before its step changes anything: it could not be
+// adoptable brings back the rows of all parked threads whose records are adopted with an event, before its step changes anything: it could not be
 // tried again when they can be read.
 func (f *Fold) adoptable(seq uint64) {
 	if f.part.Meta().Staged == 0 || f.next > seq || !f.part.MayBeParked() {

@@ -276,7 +276,7 @@ func (p *Processor) isLost(ctx context.Context, id int) (bool, error) {
 		p.log.Info().Int("partition", id).Msg("rows of a parked thread that were lost are back")
 		return false, p.store.ClearLost(id)
 	case err != nil && !errors.Is(err, state.ErrNoObject): // it can't be told now
-		p.log.Warn().Err(err).Int("partition", id).Msg("whether rows of a parked thread that were lost are back can't be told now: it is asked when the partition is opened the next time")
+		p.log.Warn().Err(err).Int("partition", id).Msg("whether lost rows of a parked thread are back can't be determined now; it is checked again when the partition is next opened")
 		return false, nil
 	}
 	return true, nil

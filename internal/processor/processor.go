@@ -281,7 +281,7 @@ func (p *Processor) begin(part *partition) error {
 		if p.shares.member == nil || !errors.Is(err, state.ErrParked) || errors.Is(err, fold.ErrHalfDone) {
 			return err
 		}
-		// Those that are taken over with it do not wait. It answers for nothing until its lane has adopted the rest: its next event, or the log's end, does.
+		// Those that are taken over with it do not wait. It answers for nothing until its lane has adopted the rest, which it does at its next event or at the log's end.
 		part.log.Warn().Err(err).Msg("rows of a parked thread can't be read now: the partition is taken over, and waits for them")
 	}
 	if err := part.configure(position); err != nil {

@@ -105,8 +105,8 @@ func (p *Processor) portion(limit int64) int64 {
 	return max(1, int64(float64(limit)*part))
 }
 
-// relieveFor bounds how long an end waits for other processors to be near: with a start of 18 s for a million events from the log, and of a quarter of a second from a
-// snapshot, what is not near by then is not soon. It leaves most of the ten seconds that a container has to end.
+// relieveFor bounds how long an end waits for other processors to be near. A million events take 18 s from the log and a quarter of a second from a snapshot: what is not near
+// by then won't be soon. It leaves most of the ten seconds that a container has to end.
 const relieveFor = 3 * time.Second
 
 // untilRelieved returns a context that ends when ctx has ended and the others in the cluster are ready to take the partitions.
@@ -121,6 +121,7 @@ func (p *Processor) untilRelieved(ctx context.Context) (context.Context, context
 		case <-ctx.Done():
 			waiting, cancel := context.WithTimeout(run, relieveFor)
 			defer cancel()
+			p.log.Info().Dur("at_most", relieveFor).Msg("waiting until other processors are ready to take the partitions")
 			p.shares.member.PrepareLeave(waiting)
 		case <-run.Done():
 		}
@@ -172,6 +173,7 @@ func (p *Processor) Acquire(ctx context.Context, ids []int) error {
 		p.shares.places[id].Lock()
 	}
 	resume()
+	config := p.folds.Load()
 	parts, err := p.openAnew(ctx, ids)
 	if err != nil {
 		for _, id := range ids {
@@ -201,8 +203,8 @@ func (p *Processor) Acquire(ctx context.Context, ids []int) error {
 			}
 		})
 	}
-	for _, part := range parts { // a reload may not have seen them
-		if err == nil && p.Runs(part.id) {
+	for _, part := range parts {
+		if err == nil && p.folds.Load() != config && p.Runs(part.id) { // a reload may not have seen them; the lane of one that waits for parked rows answers late
 			err = part.call(ctx, func() error {
 				if c := p.folds.Load(); c != part.config {
 					return part.reconfigure(c, p.opts.Now())

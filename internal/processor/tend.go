@@ -19,7 +19,7 @@ const (
 	// workAtOnce is how many partitions compact idle threads, or renew summaries, at once: a slice may take as long as
 	// a compaction.
 	workAtOnce = 4
-	// unreadRest is how long a chore leaves a partition alone in which it has waited in vain for the rows of a parked thread: nothing else of the partition goes on meanwhile.
+	// unreadRest is how long a chore leaves a partition alone in which it has waited in vain for the rows of a parked thread: while it waits, nothing else of the partition goes on.
 	unreadRest = 15 * time.Second
 )
 
