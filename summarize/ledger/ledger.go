@@ -62,7 +62,7 @@ type Task struct {
 	ID     string `json:"id"` // the list's own, or the title
 	Title  string `json:"title,omitempty"`
 	Status string `json:"status,omitempty"` // as the assistant calls it
-	List   uint64 `json:"list,omitempty"`   // ordinal of the call that set the whole list; 0: added individually
+	List   uint64 `json:"list,omitempty"`   // ordinal of the call that set or showed the whole list at last; 0: added individually
 	At     uint64 `json:"at"`
 }
 

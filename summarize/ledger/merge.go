@@ -3,6 +3,7 @@ package ledger
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // Merge joins the ledgers of adjoining spans, older first. It is associative, and drops only what a
@@ -72,9 +73,9 @@ func (r *Run) join(b *Run) {
 }
 
 func (t *Task) join(b *Task) {
-	title, status := cmp.Or(b.Title, t.Title), cmp.Or(b.Status, t.Status)
+	title, status, list := cmp.Or(b.Title, t.Title), cmp.Or(b.Status, t.Status), max(t.List, b.List)
 	*t = *b
-	t.Title, t.Status = title, status
+	t.Title, t.Status, t.List = title, status, list
 }
 
 func (f *File) join(b *File) {
@@ -88,14 +89,23 @@ func (f *File) join(b *File) {
 	f.Changed, f.What = newest(b.Changed, f.Changed), newestNames(b.What, f.What)
 }
 
-// latestList drops the entries of complete lists that a later complete list superseded.
+// latestList drops the entries that a complete list superseded which was set or shown later: a numbered list those that were numbered,
+// one of titles those of such lists.
 func latestList(tasks []Task) []Task {
-	newest := uint64(0)
+	newest := map[bool]uint64{}
 	for _, t := range tasks {
-		newest = max(newest, t.List)
+		newest[t.numbered()] = max(newest[t.numbered()], t.List)
 	}
-	return slices.DeleteFunc(tasks, func(t Task) bool { return t.List != 0 && t.List < newest })
+	return slices.DeleteFunc(tasks, func(t Task) bool {
+		if !t.numbered() {
+			return t.List != 0 && t.List < newest[false]
+		}
+		return max(t.List, t.At) < newest[true]
+	})
 }
+
+// numbered reports whether a task is of a list to which entries are added individually.
+func (t Task) numbered() bool { return strings.HasPrefix(t.ID, "#") }
 
 func (o Counts) plus(p Counts) Counts {
 	return Counts{

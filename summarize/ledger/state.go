@@ -37,6 +37,7 @@ func (v *view) state(room int) []string {
 		case t.process() && t.done():
 		case t.process():
 			lines = append(lines, "- running: "+cmp.Or(t.Title, t.ID)+" ("+t.ID+")")
+		case t.Status == "deleted", !t.done() && v.uncertain(t):
 		case t.done():
 			done++
 		default:

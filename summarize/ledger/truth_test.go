@@ -1,0 +1,51 @@
+package ledger
+
+import "testing"
+
+// What is said of the assistant's own list: what the list shows at last, and nothing of an entry of which that isn't known.
+func TestTaskListsTold(t *testing.T) {
+	const (
+		added = `call TaskCreate {"subject":"Write the log of the berths"}` + "\nok: Task #1 created successfully: Write the log of the berths\n" +
+			`call TaskCreate {"subject":"Paint the pier"}` + "\nok: Task #2 created successfully: Paint the pier\n" +
+			`call TaskCreate {"subject":"Count the ropes"}` + "\nok: Task #3 created successfully: Count the ropes\n"
+		list = "call TaskList {}\nok: "
+	)
+	play(t, []scenario{
+		{"a list that shows what others have done", askFerry + added + list + `#1 [completed] Write the log of the berths\n#2 [in_progress] Paint the pier [blocked by #1]\n#4 [pending] Ring the bell` + "\n",
+			[]string{"to do: Paint the pier (in progress) (1 done)", "to do: Ring the bell"}, []string{"ropes", "to do: Write", "blocked"}},
+		{"updates after a list", askFerry + added + list + `#1 [pending] Write the log of the berths\n#2 [pending] Paint the pier\n#3 [pending] Count the ropes` + "\n" + `call TaskUpdate {"taskId":"2","status":"completed"}` + "\nok: Updated task #2 status\n",
+			[]string{"to do: Write the log", "to do: Count the ropes", "(1 done)"}, []string{"Paint the pier"}},
+		{"an empty list", askFerry + added + list + "No tasks found\n", nil, []string{"to do", "done"}},
+		{"a list that is cut", askFerry + added + list + `#1 [completed] Write the log of the berths\n… [12 more lines]` + "\n", []string{"to do: Paint the pier", "to do: Count", "(1 done)"}, nil},
+		{"boxes", askFerry + `call todo_write {"todos":[{"content":"Paint the pier","status":"pending"}]}` + "\nok: done\n" + `call todo_read {}` + "\nok: " + `Todos:\n- [x] Paint the pier\n- [~] Count the ropes\n- [ ] Ring the bell` + "\n",
+			[]string{"to do: Count the ropes (in progress) (1 done)", "to do: Ring the bell"}, []string{"to do: Paint"}},
+		{"records", askFerry + `call todowrite {"todos":[{"content":"Paint the pier","status":"pending","id":"1"}]}` + "\nok: done\n" + `call todoread {}` + "\nok: " + `[{"content":"Paint the pier","status":"completed","id":"1"},{"content":"Ring the bell","status":"pending","id":"2"}]` + "\n",
+			[]string{"to do: Ring the bell (1 done)"}, []string{"to do: Paint"}},
+		{"the report of an agent is no list", askFerry + added + `call Task {"description":"Look","prompt":"Look at the pier"}` + "\nok: " + `#1 [completed] Write the log of the berths` + "\n", []string{"to do: Write the log"}, nil},
+		{"an update in words that are not known", askFerry + added + `call TaskUpdate {"taskId":"2","progress":1}` + "\nok: Updated task #2\n", []string{"to do: Write the log"}, []string{"to do: Paint"}},
+		{"an update of something else", askFerry + added + `call TaskUpdate {"taskId":"2","addBlockedBy":["1"]}` + "\nok: Updated task #2 blockedBy\n", []string{"to do: Paint the pier"}, nil},
+		{"an update by the tool's name", askFerry + added + `call complete_task {"task_id":"2"}` + "\nok: ok\n", []string{"(1 done)"}, []string{"to do: Paint"}},
+		{"an update that failed", askFerry + added + `call TaskUpdate {"taskId":"2","status":"completed"}` + "\nfail: Error: the list is locked\n", []string{"to do: Paint the pier"}, []string{"done)"}},
+		{"the last words name it as done", askFerry + added + "assistant: The pier looks good now.\\n1. Task #2: Painted the pier in white\\n2. The remaining task #3 waits for the ropes.\n", []string{"to do: Write the log", "to do: Count the ropes"}, []string{"to do: Paint"}},
+	})
+}
+
+// A list that a later span shows replaces what an earlier one had added.
+func TestTaskListOfLaterSpan(t *testing.T) {
+	all := script(askFerry + `
+		call TaskCreate {"subject":"Paint the pier"}
+		ok: Task #1 created successfully: Paint the pier
+		call TaskCreate {"subject":"Count the ropes"}
+		ok: Task #2 created successfully: Count the ropes
+		call TaskList {}
+		ok: #2 [in_progress] Count the ropes
+		call TaskUpdate {"taskId":"2","status":"completed"}
+		ok: Updated task #2 status`)
+	for _, cut := range []int{5, 7} {
+		for _, l := range []Ledger{Merge(Collect(all[:5]), Merge(Collect(all[5:7]), Collect(all[7:]))), Merge(Collect(all[:cut]), Collect(all[cut:])), Merge(Merge(Collect(all[:5]), Collect(all[5:7])), Collect(all[7:]))} {
+			if len(l.Tasks) != 1 || l.Tasks[0].ID != "#2" || !l.Tasks[0].done() {
+				t.Errorf("cut at %d: %+v", cut, l.Tasks)
+			}
+		}
+	}
+}
