@@ -68,6 +68,7 @@ func guarded(f func()) (ok bool) {
 type collector struct {
 	results map[string]Message         // by call id
 	calls   map[string]events.ToolCall // the calls in the span, by id
+	turn    uint64                     // the newest message that is no result
 	open    string                     // the current file of an editor whose calls name no path
 
 	processes map[string]string // the command lines of processes in the background, by id
@@ -123,10 +124,13 @@ func (c *collector) note(to *entries[Note], text string, rank int, at uint64) {
 	put(to, text, Note{Text: text, Rank: rank, First: at, Last: at}, (*Note).join)
 }
 
-// index makes a result known by its call, and a call by its id.
+// index makes a result known by its call, a call by its id, and the newest turn.
 func (c *collector) index(m Message) {
 	if _, seen := c.results[m.ToolCallID]; m.Role == events.RoleTool && m.ToolCallID != "" && !seen {
 		c.results[m.ToolCallID] = m
+	}
+	if m.Role != events.RoleTool {
+		c.turn = m.Ordinal
 	}
 	for _, call := range m.ToolCalls {
 		c.calls[call.ID] = call
@@ -154,6 +158,12 @@ func (c *collector) message(m Message) {
 	}
 }
 
+// unanswered reports whether a call never got a result, as one that was aborted: others have one, and the thread went on. Of a call at
+// the end of the span the next one may have it.
+func (c *collector) unanswered(at uint64, result Message) bool {
+	return result.Message == nil && len(c.results) > 0 && at < c.turn
+}
+
 // call records one call; result has no Message if the span contains none.
 func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 	args := parseArguments(call.Arguments)
@@ -167,6 +177,9 @@ func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 			kind = "" // not what the line was meant to run
 		}
 		c.run(at, line, c.workDir(line, args), kind, end)
+		if c.unanswered(at, result) {
+			return
+		}
 		if c.acted == 0 && slices.ContainsFunc(steps, mayChange) {
 			c.acts(at)
 		}
@@ -180,6 +193,9 @@ func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 		}
 		c.dir, c.away = "", false
 		return
+	}
+	if c.unanswered(at, result) {
+		return // nothing is known to have happened
 	}
 	if delegates.MatchString(call.Name) {
 		c.acts(at)

@@ -61,8 +61,9 @@ func (v *view) mayBeWritten(path string) bool {
 	return slices.ContainsFunc(v.files, func(f File) bool { return !f.untouched() && strings.HasSuffix(f.Path, "/"+path) })
 }
 
-// untouched reports whether the assistant only read a file, as far as its calls show.
-func (f File) untouched() bool { return f.Tried+f.Written == 0 && f.Deleted == 0 }
+// untouched reports whether the assistant only read a file, as far as its calls show; one that it deleted and read later is another
+// one's work.
+func (f File) untouched() bool { return f.Tried+f.Written == 0 && (f.Deleted == 0 || !f.gone()) }
 
 // directory is the changed files of a directory, as shown.
 type directory struct {

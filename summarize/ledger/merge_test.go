@@ -25,7 +25,13 @@ func spans() *rapid.Generator[[][]Message] {
 			var span []Message
 			for range rapid.IntRange(1, 12).Draw(t, "messages") {
 				at++
-				span = append(span, Message{Ordinal: at, Message: message(t, at)})
+				m := message(t, at)
+				span = append(span, Message{Ordinal: at, Message: m})
+				for _, call := range m.ToolCalls { // no cut parts a call from its result
+					at++
+					answer := &events.Message{MessageID: fmt.Sprintf("m%d", at), Role: events.RoleTool, ToolCallID: call.ID, ToolName: call.Name, Content: events.TextContent("done")}
+					span = append(span, Message{Ordinal: at, Message: answer})
+				}
 			}
 			all = append(all, span)
 		}
@@ -81,6 +87,9 @@ func TestMergeIsCollecting(t *testing.T) {
 		var merged Ledger
 		all := slices.Concat(spans().Draw(t, "spans")...)
 		n := rapid.IntRange(0, len(all)).Draw(t, "split")
+		for n < len(all) && all[n].Role == events.RoleTool {
+			n++
+		}
 		merged = Merge(Collect(all[:n]), Collect(all[n:]))
 		whole := Collect(all)
 		if a, b := encoded(t, merged), encoded(t, whole); a != b {

@@ -1,6 +1,9 @@
 package ledger
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // What is said of the assistant's own list: what the list shows at last, and nothing of an entry of which that isn't known.
 func TestTaskListsTold(t *testing.T) {
@@ -48,4 +51,17 @@ func TestTaskListOfLaterSpan(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A call that the harness never answered, as one that the user aborted, changed nothing as far as is known.
+func TestUnansweredCalls(t *testing.T) {
+	const aborted = `call Edit {"file_path":"/w/quay/pier.go","old_string":"c","new_string":"d"}` + "\n"
+	play(t, []scenario{
+		{"edits that were aborted", askFerry + editFerry + aborted + aborted + "user: I have painted the pier myself, now count the ropes of it.\n" + `call Read {"file_path":"/w/quay/rope.go"}` + "\nok: x\nassistant: ok\n", []string{"book.go"}, []string{"pier.go"}},
+		{"one of two edits", askFerry + editFerry + strings.ReplaceAll(aborted, "pier", "book") + "user: continue\nassistant: ok\n", []string{"book.go"}, []string{"×2"}},
+		{"files of a command line", askFerry + editFerry + claude("rm quay/pier.go && git checkout -- .") + "user: continue\nassistant: ok\n", []string{"book.go"}, []string{"pier.go (deleted)", "discarded"}},
+		{"a list that was not set", askFerry + editFerry + `call TodoWrite {"todos":[{"content":"Paint the pier","status":"pending"}]}` + "\nuser: continue\nassistant: ok\n", nil, []string{"to do"}},
+		{"one that is not answered yet", askFerry + editFerry + aborted, []string{"pier.go"}, nil},
+		{"an agent whose calls have no results", askFerry + aborted + "assistant: ok\n", []string{"pier.go"}, nil},
+	})
 }
