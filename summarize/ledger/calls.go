@@ -117,7 +117,11 @@ func digest(m Message) uint64 {
 	if m.Message == nil {
 		return 0
 	}
+	return digestOf(m.Content.Text())
+}
+
+func digestOf(text string) uint64 {
 	h := fnv.New64a()
-	h.Write([]byte(m.Content.Text()))
+	h.Write([]byte(text))
 	return h.Sum64()
 }

@@ -83,6 +83,7 @@ type collector struct {
 
 	acted uint64   // the first call that may have changed files
 	left  []string // what the write that is read takes out of its file
+	swaps uint64   // the texts that it replaces by others, 0 if they aren't known
 	trail []Note   // the calls of tools, in order
 	runs  entries[Run]
 	tasks entries[Task]

@@ -14,7 +14,7 @@ import (
 func (v *view) fileLines(room int) []string {
 	tried := v.named("- edits failed:", room, 0, func(f File) bool { return f.Tried > 0 && f.Written == 0 && f.Deleted == 0 })
 	lines := v.changed(room-cost(tried), false)
-	told := func(f File) bool { return v.toldStill(f) && f.untouched() && !v.mayBeWritten(f.Path) }
+	told := func(f File) bool { return v.toldStill(f) && !f.gone() && f.untouched() && !v.mayBeWritten(f.Path) }
 	lines = append(lines, v.named("- changed by git or a sub-agent:", room-cost(tried)-cost(lines), 0, func(f File) bool { return told(f) && !v.dirtyBefore(f) })...)
 	lines = append(lines, v.named("- changed before these items:", room-cost(tried)-cost(lines), 0, func(f File) bool { return told(f) && v.dirtyBefore(f) && !v.committed(f.Told, v.l.To+1) })...)
 	lines = append(lines, tried...)
@@ -26,12 +26,12 @@ func (v *view) fileLines(room int) []string {
 func (v *view) backAgain(f File) bool {
 	directory := len(f.Changed) == 0 && !strings.Contains(base(f.Path), ".")
 	if directory && slices.ContainsFunc(v.l.Runs, func(r Run) bool {
-		return strings.Contains(r.Kind, "build") && r.Last >= f.Deleted && r.End != ends[verdict.Failure]
+		return strings.Contains(r.Kind, "build") && r.Last >= f.goneAt() && r.End != ends[verdict.Failure]
 	}) {
 		return true // what a build writes
 	}
-	for _, e := range v.eventsOf(discarded, f.Deleted) {
-		if !strings.HasPrefix(e.Text, "git clean") && v.concerns(e.Text, f.Path) && !v.committed(f.Deleted, e.Last) {
+	for _, e := range v.eventsOf(discarded, f.goneAt()) {
+		if !strings.HasPrefix(e.Text, "git clean") && v.concerns(e.Text, f.Path) && !v.committed(f.goneAt(), e.Last) {
 			return true
 		}
 	}
@@ -40,7 +40,7 @@ func (v *view) backAgain(f File) bool {
 		if len(g.Changed) > 0 {
 			used = max(used, g.Changed[0])
 		}
-		return used > f.Deleted && strings.HasPrefix(g.Path, f.Path+"/")
+		return used > f.goneAt() && strings.HasPrefix(g.Path, f.Path+"/")
 	})
 }
 
@@ -63,7 +63,7 @@ func (v *view) mayBeWritten(path string) bool {
 
 // untouched reports whether the assistant only read a file, as far as its calls show; one that it deleted and read later is another
 // one's work.
-func (f File) untouched() bool { return f.Tried+f.Written == 0 && (f.Deleted == 0 || !f.gone()) }
+func (f File) untouched() bool { return f.Tried+f.Written == 0 && !f.gone() }
 
 // directory is the changed files of a directory, as shown.
 type directory struct {
@@ -95,7 +95,8 @@ func (v *view) outline() (dirs []directory, root string) {
 		if f.gone() && v.passedBy(f) {
 			continue
 		}
-		if f.Written > 0 || f.gone() && !v.backAgain(f) {
+		known := f.Written+f.Read > 0 || f.Deleted+f.Told > 0 // and not by git's word of its end alone
+		if f.Written > 0 || known && f.gone() && !v.backAgain(f) {
 			files = append(files, f)
 		}
 	}
@@ -115,7 +116,10 @@ func (v *view) outline() (dirs []directory, root string) {
 		switch {
 		case f.gone() && !v.backAgain(f):
 			s.times, s.what = " (deleted)", ""
-			if v.movedTo(f) != nil {
+			switch {
+			case f.Moved != "" && base(f.Moved) != s.name && f.goneAt() != f.Deleted:
+				s.times = " (now " + lastNames(f.Moved) + ")"
+			case f.Moved != "" || v.movedTo(f) != nil:
 				s.times = " (moved)" // its new place is in the list
 			}
 		case v.undone(f):
@@ -146,9 +150,10 @@ func (v *view) outline() (dirs []directory, root string) {
 	return dirs, root
 }
 
-// isBack reports whether a file was not changed since the assistant said that it is as it was before the work.
+// isBack reports whether a file was not changed since the assistant said that it is as it was before the work, or its edits were taken
+// back one by one.
 func (v *view) isBack(f File) bool {
-	return len(f.Changed) > 0 && slices.ContainsFunc(v.eventsOf(putBack, f.Changed[0]), func(e Note) bool {
+	return f.takenBack() || len(f.Changed) > 0 && slices.ContainsFunc(v.eventsOf(putBack, f.Changed[0]), func(e Note) bool {
 		return f.Path == e.Text || strings.HasSuffix(f.Path, "/"+e.Text)
 	})
 }

@@ -48,7 +48,7 @@ func (c *collector) fileCall(at uint64, op op, args arguments, end outcome) bool
 		}
 	})
 	var what []string
-	c.left = nil
+	c.left, c.swaps = nil, swapped(olds, news)
 	for i, text := range news {
 		old := ""
 		if len(olds) == len(news) {
@@ -62,6 +62,18 @@ func (c *collector) fileCall(at uint64, op op, args arguments, end outcome) bool
 	}
 	c.file(at, path, op, end, newestNames(what, nil)...)
 	return true
+}
+
+// swapped returns a number for texts that are replaced by others, so that those of edits which take each other back add up to 0, in
+// any order; 0 if it isn't known what they replace. The texts are taken whole: they name the place as well.
+func swapped(olds, news []string) (sum uint64) {
+	if len(olds) != len(news) {
+		return 0
+	}
+	for i := range olds {
+		sum += digestOf(olds[i]) - digestOf(news[i])
+	}
+	return sum
 }
 
 // changes returns what a replacement declares and what it takes out, without the lines at both ends that stay as they are: they only
@@ -151,6 +163,9 @@ func (c *collector) patches(at uint64, args arguments, end outcome) (found bool)
 			}
 			var what []string
 			what, c.left = patchedNames(s[m[1]:to])
+			if o == opWrite {
+				c.swaps = swapped(patchedLines(s[m[1]:to]))
+			}
 			c.file(at, strings.TrimSpace(s[m[6]:m[7]]), o, end, what...)
 			found = true
 		}
@@ -185,6 +200,27 @@ func patchedNames(patch string) (what, left []string) {
 		what = enclosing(before)
 	}
 	return what, declared(strings.Join(out, "\n"))
+}
+
+// patchedLines returns the texts that a patch of a file replaces and those that it puts in their places, with the lines around them.
+func patchedLines(patch string) (olds, news []string) {
+	for hunk := range strings.SplitSeq(patch, "\n@@") {
+		var was, is strings.Builder
+		_, lines, _ := strings.Cut(hunk, "\n")
+		for l := range strings.SplitSeq(lines, "\n") {
+			if strings.HasPrefix(l, "***") || strings.HasPrefix(l, "diff ") || l == "" {
+				continue
+			}
+			if l[0] != '+' {
+				was.WriteString(l[1:] + "\n")
+			}
+			if l[0] != '-' {
+				is.WriteString(l[1:] + "\n")
+			}
+		}
+		olds, news = append(olds, was.String()), append(news, is.String())
+	}
+	return olds, news
 }
 
 // declared returns the names that a text declares, the first few.
@@ -229,8 +265,8 @@ func (c *collector) file(at uint64, path string, o op, end outcome, what ...stri
 		return
 	}
 	f := File{Path: path, Touched: at}
-	left := slices.DeleteFunc(c.left, func(name string) bool { return slices.Contains(what, name) })
-	c.open, c.left = path, nil
+	left, swaps := slices.DeleteFunc(c.left, func(name string) bool { return slices.Contains(what, name) }), c.swaps
+	c.open, c.left, c.swaps = path, nil, 0
 	switch {
 	case o == opRead && (end.absent || end.failed() && (!end.refused || strings.Contains(end.error, base(path)))):
 		return // nothing was read
@@ -247,14 +283,39 @@ func (c *collector) file(at uint64, path string, o op, end outcome, what ...stri
 	default:
 		c.acts(at)
 		f.Written, f.Created, f.Changed, f.What, f.Gone = 1, o == opCreate || end.created, []uint64{at}, what, left
+		if swaps != 0 {
+			f.Diffs, f.Net = 1, swaps
+		}
 	}
 	put(&c.files, path, f, (*File).join)
 }
 
+// leave records a file that git tells as deleted, or as renamed to another path.
+func (c *collector) leave(at uint64, path, moved string) {
+	for strings.HasPrefix(path, "../") {
+		path = path[3:] // together finds which file it ends
+	}
+	if pathLike(path) && !temporary.MatchString(path) && !c.away {
+		put(&c.files, path, File{Path: path, Left: at, Moved: moved, Touched: at}, (*File).join)
+	}
+}
+
+// goneAt returns when a file was deleted or renamed at last; 0 if it was not.
+func (f File) goneAt() uint64 {
+	if f.Left > 0 && f.Told <= f.Left {
+		return max(f.Deleted, f.Left-1) // the call stands before what it printed
+	}
+	return f.Deleted
+}
+
 // gone reports whether the last change of a file deleted it, and nothing was read from it since.
 func (f File) gone() bool {
-	return f.Deleted > 0 && (len(f.Changed) == 0 || f.Deleted > f.Changed[0]) && f.Seen <= f.Deleted
+	at := f.goneAt()
+	return at > 0 && (len(f.Changed) == 0 || at > f.Changed[0]) && f.Seen <= at
 }
+
+// takenBack reports whether each edit of a file was taken back by another one.
+func (f File) takenBack() bool { return f.Written > 1 && f.Diffs == f.Written && f.Net == 0 }
 
 // together joins the spellings of a file: a relative path that is the end of one longer path, and of no other, is that
 // file.

@@ -210,7 +210,7 @@ func (v *view) committed(from, to uint64) bool {
 // leftOn returns the branch that a file was last changed and committed on, if the work has returned to another one since, without
 // a command that brings the change there; or nothing.
 func (v *view) leftOn(f File) string {
-	at := f.Deleted
+	at := f.goneAt()
 	if len(f.Changed) > 0 {
 		at = max(at, f.Changed[0])
 	}

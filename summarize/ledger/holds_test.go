@@ -142,7 +142,7 @@ ok: I looked at it.\n\n**Overall:** the pier has no lamp` + "\nassistant: ok", [
 		{"taken out again", ask + `call Edit {"file_path":"/w/quay/book.go","old_string":"x","new_string":"func readBerth() {}\nfunc showBerth() {}"}` + "\nok: done\n" + `call Edit {"file_path":"/w/quay/book.go","old_string":"func readBerth() {}\nvar a","new_string":"var a"}` + "\nok: done\n" +
 			`call apply_patch {"input":"*** Update File: /w/quay/log.go\n+func openLog() {}\n+func sync() {}"}` + "\nok: done\n" + `call apply_patch {"input":"*** Update File: /w/quay/log.go\n-func openLog() {}\n func close() {}"}` + "\nok: done",
 			[]string{"book.go ×2 (showBerth)", "log.go ×2 (sync)"}, []string{"readBerth", "openLog"}},
-		{"taken out and put in again", ask + `call Edit {"file_path":"/w/quay/book.go","old_string":"func readBerth() {}","new_string":"x"}` + "\nok: done\n" + `call Edit {"file_path":"/w/quay/book.go","old_string":"x","new_string":"func readBerth() {}"}` + "\nok: done", []string{"book.go ×2 (readBerth)"}, nil},
+		{"taken out and put in again", ask + `call Edit {"file_path":"/w/quay/book.go","old_string":"func readBerth() {}","new_string":"x"}` + "\nok: done\n" + `call Edit {"file_path":"/w/quay/book.go","old_string":"x","new_string":"func readBerth() int {}"}` + "\nok: done", []string{"book.go ×2 (readBerth)"}, nil},
 		{"the end of a turn", ask + bash("make test") + "ok: ok\nassistant: Now when a pilot opens the log, they see the berth of each day.", []string{"Next: (last words) Now when a pilot"}, nil},
 
 		// Answers and places.

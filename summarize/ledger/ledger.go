@@ -76,6 +76,10 @@ type File struct {
 	Dirty   uint64   `json:"dirty,omitempty"`   // ordinal of the first output of git that tells it as changed
 	Created bool     `json:"created,omitempty"`
 	Deleted uint64   `json:"deleted,omitempty"` // ordinal of the call; a later write recreates it
+	Left    uint64   `json:"left,omitempty"`    // ordinal of the newest output of git that tells it as deleted or renamed
+	Moved   string   `json:"moved,omitempty"`   // its name by that output
+	Diffs   int      `json:"diffs,omitempty"`   // of the writes, how many replaced a known text
+	Net     uint64   `json:"net,omitempty"`     // what they come to; 0: each was taken back
 	Seen    uint64   `json:"seen,omitempty"`    // ordinal of the newest call that read it
 	Touched uint64   `json:"touched"`           // newest ordinal
 	Changed []uint64 `json:"changed,omitempty"` // ordinals of the newest writes, newest first

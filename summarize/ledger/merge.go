@@ -81,6 +81,10 @@ func (t *Task) join(b *Task) {
 func (f *File) join(b *File) {
 	f.Read, f.Written, f.Tried = f.Read+b.Read, f.Written+b.Written, f.Tried+b.Tried
 	f.Told, f.Seen = max(f.Told, b.Told), max(f.Seen, b.Seen)
+	f.Diffs, f.Net = f.Diffs+b.Diffs, f.Net+b.Net
+	if b.Left > 0 {
+		f.Left, f.Moved = b.Left, b.Moved
+	}
 	if f.Dirty == 0 || b.Dirty > 0 {
 		f.Dirty = min(cmp.Or(f.Dirty, b.Dirty), b.Dirty)
 	}

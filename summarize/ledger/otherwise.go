@@ -19,6 +19,28 @@ var (
 	namedFile = regexp.MustCompile(`[\w@.~-]*(?:/[\w@.-]+)*\w\.[A-Za-z]\w{0,7}\b`)
 )
 
+var (
+	// statusGone is a deleted or a renamed file in the output of git status.
+	statusGone = regexp.MustCompile(`(?m)^(?:D[ D]| D|\tdeleted:) +(\S+)$|^(?:R[ MD]|\trenamed:) +(\S+) -> (\S+)$`)
+	// removedFile is one in that of git rm, and byCommit one in that of git commit.
+	removedFile = regexp.MustCompile(`(?m)^rm '([^'\n]+)'$`)
+	byCommit    = regexp.MustCompile(`(?m)^ (?:delete mode \d{6} (\S+)|rename ([^\s{}]+) => ([^\s{}]+) \(\d+%\)|rename (\S*)\{(\S*) => (\S*)\}(\S*) \(\d+%\))$`)
+)
+
+// ends records the files that a commit tells as deleted or renamed.
+func (c *collector) ends(at uint64, text string) {
+	for _, m := range byCommit.FindAllStringSubmatch(text, 60) {
+		old, now := m[1]+m[2], m[3]
+		if m[1]+m[2] == "" {
+			old, now = strings.ReplaceAll(m[4]+m[5]+m[7], "//", "/"), strings.ReplaceAll(m[4]+m[6]+m[7], "//", "/")
+		}
+		c.leave(at, old, now)
+		if now != "" {
+			c.tell(at, now, 0)
+		}
+	}
+}
+
 // changedOtherwise records the files that git tells as changed in the working tree, or that are added to a commit: others may have
 // written them, as agents do to which work was handed.
 func (c *collector) changedOtherwise(at uint64, line, text string) {
@@ -40,6 +62,13 @@ func (c *collector) changedOtherwise(at uint64, line, text string) {
 		case verb == "status", verb == "diff" && len(paths) == 0 && !slices.ContainsFunc(args, func(w string) bool { return !strings.HasPrefix(w, "-") }):
 			for _, m := range statusLine.FindAllStringSubmatch(text, 60) {
 				c.tell(at, m[1]+m[2], at)
+			}
+			for _, m := range statusGone.FindAllStringSubmatch(text, 60) {
+				c.leave(at, m[1]+m[2], m[3])
+			}
+		case verb == "rm" && !slices.Contains(args, "--cached"):
+			for _, m := range removedFile.FindAllStringSubmatch(text, 60) {
+				c.leave(at, m[1], "")
 			}
 		}
 	}

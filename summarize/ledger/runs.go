@@ -662,6 +662,7 @@ func (c *collector) git(at uint64, line, text string, failed bool) {
 		}
 		c.note(&c.commits, hash[:7]+" "+lex.Clip(oneLine(subject), 80), 0, at)
 	}
+	c.ends(at, text)
 }
 
 // asDraft stands behind a pull request that was opened as one.

@@ -128,6 +128,9 @@ func (c *collector) simple(at uint64, words []string, end outcome) {
 	if len(words) == 0 {
 		return
 	}
+	if words[0] == "git" && (slices.Contains(words, "--cached") || slices.Contains(words, "-n") || slices.Contains(words, "--dry-run")) {
+		return
+	}
 	if words[0] == "git" || words[0] == "sudo" {
 		words = words[1:]
 	}
@@ -148,7 +151,7 @@ func (c *collector) simple(at uint64, words []string, end outcome) {
 	case "cat", "head", "tail", "less", "nl", "open":
 		c.all(at, paths, opRead, end)
 	case "mv", "cp":
-		c.moved(at, words[0], paths, end)
+		c.moved(at, words[0], words[1:], end)
 	case "edit":
 		if c.open != "" {
 			c.file(at, c.open, opWrite, end)
@@ -164,18 +167,24 @@ func (c *collector) all(at uint64, paths []string, o op, end outcome) {
 	}
 }
 
-func (c *collector) moved(at uint64, verb string, paths []string, end outcome) {
-	if len(paths) != 2 {
+func (c *collector) moved(at uint64, verb string, words []string, end outcome) {
+	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return strings.HasPrefix(w, "-") || strings.ContainsAny(w, "<>|&") })
+	if len(words) < 2 {
 		return
 	}
-	if verb == "mv" {
-		c.file(at, paths[0], opDelete, end)
+	from, target := operands(words[:len(words)-1]), words[len(words)-1]
+	into := strings.HasSuffix(target, "/") || len(words) > 2 // a directory
+	for _, path := range from {
+		if verb == "mv" {
+			c.file(at, path, opDelete, end)
+		}
+		switch {
+		case into && pathLike(strings.TrimSuffix(target, "/")+"/"):
+			c.file(at, strings.TrimSuffix(target, "/")+"/"+base(path), opCreate, end)
+		case !into && pathLike(target):
+			c.file(at, target, opCreate, end)
+		}
 	}
-	target := paths[1]
-	if strings.HasSuffix(target, "/") {
-		target += base(paths[0])
-	}
-	c.file(at, target, opCreate, end)
 }
 
 func (c *collector) sed(at uint64, words, paths []string, end outcome) {

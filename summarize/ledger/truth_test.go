@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -63,5 +64,32 @@ func TestUnansweredCalls(t *testing.T) {
 		{"a list that was not set", askFerry + editFerry + `call TodoWrite {"todos":[{"content":"Paint the pier","status":"pending"}]}` + "\nuser: continue\nassistant: ok\n", nil, []string{"to do"}},
 		{"one that is not answered yet", askFerry + editFerry + aborted, []string{"pier.go"}, nil},
 		{"an agent whose calls have no results", askFerry + aborted + "assistant: ok\n", []string{"pier.go"}, nil},
+	})
+}
+
+// Files that git tells as deleted or renamed are no longer there under their names, and one whose edits were taken back is as it was.
+func TestFilesGone(t *testing.T) {
+	const (
+		edit  = `call Edit {"file_path":"/w/quay/%s","old_string":"a","new_string":"b"}` + "\nok: done\n"
+		turns = `call Edit {"file_path":"/w/quay/flag.json","old_string":"%s","new_string":"%s"}` + "\nok: done\n"
+	)
+	editOf := func(name string) string { return fmt.Sprintf(edit, name) }
+	commit := claude("git commit -m 'Move the pier'") + `ok: [main 1a2b3c4] Move the pier\n 4 files changed, 3 insertions(+)\n rename quay/{pier.go => pier/pier.go} (88%)\n rename quay/rope.go => ropes/knot.go (90%)\n delete mode 100644 quay/tide.go\n delete mode 100644 quay/never_seen.go\n create mode 100644 quay/bell.go` + "\n"
+	play(t, []scenario{
+		{"told by a commit", askFerry + editFerry + editOf("pier.go") + editOf("rope.go") + editOf("tide.go") + commit, []string{"pier.go (moved)", "rope.go (now ropes/knot.go)", "tide.go (deleted)", "- changed by git or a sub-agent: pier/pier.go, ropes/knot.go"}, []string{"never_seen", "tide.go,", "book.go ("}},
+		{"changed by others, then moved", askFerry + editFerry + claude("git status --short") + `ok:  M quay/tide.go\n M quay/rope.go` + "\n" + commit, []string{"tide.go (deleted)", "rope.go (now ropes/knot.go)"}, []string{"sub-agent: quay/tide.go", "quay/rope.go"}},
+		{"only read, then deleted", askFerry + editFerry + `call Read {"file_path":"/w/quay/tide.go"}` + "\nok: x\n" + commit, []string{"tide.go (deleted)"}, []string{"read:"}},
+		{"made anew", askFerry + editOf("tide.go") + commit + `call Write {"file_path":"/w/quay/tide.go","content":"package quay"}` + "\nok: done\n", []string{"tide.go"}, []string{"tide.go (deleted)"}},
+		{"brought back by another commit's checkout", askFerry + editOf("tide.go") + claude("git status") + `ok: On branch main\nChanges not staged for commit:\n\tdeleted:    quay/tide.go` + "\n" + claude("git checkout -- quay/tide.go") + "ok: \n", nil, []string{"(deleted)"}},
+		{"committed, so that no checkout brings it back", askFerry + editOf("tide.go") + commit + claude("git checkout -- .") + "ok: \n", []string{"tide.go (deleted)"}, nil},
+		{"told by git status", askFerry + editOf("tide.go") + editOf("rope.go") + claude("git status --short") + `ok: D  quay/tide.go\nR  quay/rope.go -> ropes/knot.go` + "\n", []string{"tide.go (deleted)", "rope.go (now ropes/knot.go)"}, nil},
+		{"many by git mv", askFerry + editOf("tide.go") + editOf("rope.go") + claude("git mv quay/tide.go quay/rope.go ropes") + "ok: \n", []string{"tide.go (moved)", "rope.go (moved)"}, nil},
+		{"only from the index", askFerry + editOf("tide.go") + claude("git rm --cached quay/tide.go") + "ok: rm 'quay/tide.go'\n", []string{"tide.go"}, []string{"(deleted)"}},
+		{"by a pattern", askFerry + editOf("tide.go") + claude("git rm -r quay/*.go") + `ok: rm 'quay/tide.go'` + "\n", []string{"tide.go (deleted)"}, nil},
+		{"edits that were taken back", askFerry + editFerry + fmt.Sprintf(turns, "red", "blue") + fmt.Sprintf(turns, "dark", "light") + fmt.Sprintf(turns, "light", "dark") + fmt.Sprintf(turns, "blue", "red"), []string{"flag.json (put back as it was)"}, []string{"×4"}},
+		{"edits of which one stays", askFerry + editFerry + fmt.Sprintf(turns, "red", "blue") + fmt.Sprintf(turns, "dark", "light") + fmt.Sprintf(turns, "blue", "red"), []string{"flag.json ×3"}, []string{"put back"}},
+		{"edits beside a command's", askFerry + editFerry + fmt.Sprintf(turns, "red", "blue") + claude("sed -i s/pole/mast/ /w/quay/flag.json") + "ok: \n" + fmt.Sprintf(turns, "blue", "red"), []string{"flag.json ×3"}, []string{"put back"}},
+		{"text that was moved in the file", askFerry + editFerry + fmt.Sprintf(turns, `a`, `a\nred`) + fmt.Sprintf(turns, `red\nb`, `b`), []string{"flag.json ×2"}, []string{"put back"}},
+		{"a patch and its reverse", askFerry + editFerry + codex("apply_patch <<'EOF'\\n*** Begin Patch\\n*** Update File: src/quay.rs\\n@@\\n-a\\n+b\\n*** End Patch\\nEOF", "0", `Success.`) + codex("apply_patch <<'EOF'\\n*** Begin Patch\\n*** Update File: src/quay.rs\\n@@\\n-b\\n+a\\n*** End Patch\\nEOF", "0", `Success.`), []string{"quay.rs (put back as it was)"}, nil},
 	})
 }
