@@ -170,7 +170,7 @@ func TestErrors(t *testing.T) {
 		{"the end of the next run is not shown", bash("npm run lint") + `fail: a.ts:3:1 error no-undef` + "\n" + bash("npm run lint 2>&1 | tail -1") + `ok: (see above)`,
 			"Errors: lint, before the last run, no error shown since: a.ts:3:1 error no-undef"},
 		{"another reason now", bash("go vet ./...") + `fail: a.go:3:1: undefined: x` + "\n" + bash("go vet ./... | head -5") + `fail: b.go:9:1: undefined: y`,
-			"Errors: lint: b.go:9:1: undefined: y"},
+			"Errors: go vet ./...: b.go:9:1: undefined: y"},
 		{"with and without a wrapper", bash("mytool make test") + `fail: error: unrecognized subcommand 'make'` + "\n" + bash("make test") + "ok: ok  \tw\t0.1s", ""},
 		{"the same program, another way", bash("git rebase origin/main") + `fail: CONFLICT (content): Merge conflict in a.go` + "\n" + bash("GIT_EDITOR=true git rebase --continue") + `ok: done`, ""},
 		{"its file was deleted", bash("bun test a/x.test.ts") + `fail: a/x.test.ts:3: want 1, got 2` + "\n" + bash("rm a/x.test.ts") + `ok: `, ""},

@@ -27,7 +27,7 @@ func (v *view) failures() (open, mended []string) {
 		case good == 0 && len(open) < 5:
 			name := briefly(r.Line)
 			if latest, unclear := v.latest(r.Kind); !r.other() && latest.Line == r.Line {
-				if name = r.Kind; strings.Contains(name, "test") && ofTest.MatchString(r.Error) {
+				if name = r.calledBy(name); strings.Contains(name, "test") && ofTest.MatchString(r.Error) {
 					name = "test" // what stands in front of it in the line went well
 				}
 				if unclear {
@@ -61,6 +61,16 @@ func (v *view) failures() (open, mended []string) {
 		mended = mended[:min(len(mended), 1)]
 	}
 	return append(open, foreigners...), mended
+}
+
+// calledBy returns the kind of a run as its name if its line says it: a compiler that is called by hand is not the build.
+func (r Run) calledBy(name string) string {
+	for kind := range strings.SplitSeq(r.Kind, "+") {
+		if !strings.Contains(r.Line, kind) {
+			return name
+		}
+	}
+	return r.Kind
 }
 
 // ofTest is an error that only a runner of tests reports.

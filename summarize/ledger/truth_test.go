@@ -93,3 +93,13 @@ func TestFilesGone(t *testing.T) {
 		{"a patch and its reverse", askFerry + editFerry + codex("apply_patch <<'EOF'\\n*** Begin Patch\\n*** Update File: src/quay.rs\\n@@\\n-a\\n+b\\n*** End Patch\\nEOF", "0", `Success.`) + codex("apply_patch <<'EOF'\\n*** Begin Patch\\n*** Update File: src/quay.rs\\n@@\\n-b\\n+a\\n*** End Patch\\nEOF", "0", `Success.`), []string{"quay.rs (put back as it was)"}, nil},
 	})
 }
+
+// An error is named by its command, and by what the command runs only where the line says so itself.
+func TestErrorsNamed(t *testing.T) {
+	const wrong = `fail: Exit code 2\nsrc/log.ts(104,35): error TS1343: The import.meta meta-property is only allowed in modules` + "\n"
+	play(t, []scenario{
+		{"a compiler called by hand", askFerry + claude("npx tsc --noEmit src/log.ts") + wrong + claude("npm run build") + "out: > ferry@1.0.0 build\n", []string{"npx tsc --noEmit src/log.ts → failed", "Errors: npx tsc --noEmit src/log.ts"}, []string{"Errors: build"}},
+		{"a build", askFerry + claude("npm run build") + wrong, []string{"Errors: build: src/log.ts(104"}, nil},
+		{"tests by their runner", askFerry + claude("npx jest") + `fail: Exit code 1\n● berth › is kept\n    expected 1 to be 2\nTests: 1 failed, 1 total` + "\n", []string{"Errors: npx jest: "}, nil},
+	})
+}
