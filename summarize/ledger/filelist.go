@@ -21,11 +21,13 @@ func (v *view) fileLines(room int) []string {
 	return append(lines, v.named("- read:", room-cost(lines), v.l.Omitted.Files, func(f File) bool { return f.Told == 0 && f.Read > 0 && f.untouched() && !temporary.MatchString(f.Path) })...)
 }
 
+// outputs are directories that builds write.
+var outputs = regexp.MustCompile(`^(?:dist|build|out|output|target|bin|obj|lib|node_modules|coverage|_build|__pycache__|\.next|\.output|\.turbo)$`)
+
 // backAgain reports whether a deleted file, or one in a deleted directory, was brought back by git, or used later, or is a directory that
 // a later build may have made again.
 func (v *view) backAgain(f File) bool {
-	directory := len(f.Changed) == 0 && !strings.Contains(base(f.Path), ".")
-	if directory && slices.ContainsFunc(v.l.Runs, func(r Run) bool {
+	if len(f.Changed) == 0 && outputs.MatchString(base(f.Path)) && slices.ContainsFunc(v.l.Runs, func(r Run) bool {
 		return strings.Contains(r.Kind, "build") && r.Last >= f.goneAt() && r.End != ends[verdict.Failure]
 	}) {
 		return true // what a build writes
@@ -154,7 +156,9 @@ func (v *view) outline() (dirs []directory, root string) {
 // back one by one.
 func (v *view) isBack(f File) bool {
 	return f.takenBack() || len(f.Changed) > 0 && slices.ContainsFunc(v.eventsOf(putBack, f.Changed[0]), func(e Note) bool {
-		return f.Path == e.Text || strings.HasSuffix(f.Path, "/"+e.Text)
+		return f.Path == e.Text || strings.HasSuffix(f.Path, "/"+e.Text) && !slices.ContainsFunc(v.files, func(g File) bool {
+			return g.Path != f.Path && strings.HasSuffix(g.Path, "/"+e.Text) // which one is meant isn't known
+		})
 	})
 }
 

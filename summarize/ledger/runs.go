@@ -98,7 +98,7 @@ func outcomeOf(m Message, kind verdict.Kind, line string) (o outcome) {
 }
 
 // misused begins how programs say that they were called with what they do not know.
-var misused = regexp.MustCompile(`(?i)^(?:unknown|unrecogni[sz]ed|unsupported|usage:)\b`)
+var misused = regexp.MustCompile(`(?i)^(?:(?:unknown|unrecogni[sz]ed|unsupported)\b|usage:)`)
 
 // exitOf tells of a run that failed without a word about it how it ended. A 1 of a command that prints nothing is an answer.
 func exitOf(code int, line, text string) string {
@@ -641,13 +641,13 @@ func (c *collector) git(at uint64, line, text string, failed bool) {
 	}
 	if m := opened.FindStringSubmatch(text); m != nil && (strings.Contains(line, "pr create") || strings.Contains(line, "mr create")) {
 		text := "opened " + m[1]
-		if strings.Contains(line, "--draft") {
+		if drafts.MatchString(line) {
 			text += asDraft
 		}
 		c.note(&c.commits, text, 0, at)
 	}
-	if !failed && strings.Contains(line, "gh pr ready") && !strings.Contains(line, "--undo") {
-		c.note(&c.events, "gh pr ready", ready, at)
+	if m := madeReady.FindStringSubmatch(line); !failed && m != nil && !strings.Contains(line, "--undo") {
+		c.note(&c.events, strings.TrimSpace("gh pr ready "+m[1]), ready, at)
 	}
 	if !strings.HasPrefix(text, "[") && !strings.Contains(text, "\n[") && !strings.Contains(text, "Commit ") {
 		return
@@ -664,6 +664,12 @@ func (c *collector) git(at uint64, line, text string, failed bool) {
 	}
 	c.ends(at, text)
 }
+
+// drafts is in a command that opens a pull request as a draft; madeReady in one that makes one ready, with its number where it is named.
+var (
+	drafts    = regexp.MustCompile(`--draft(?:=true)?(?:\s|$)`)
+	madeReady = regexp.MustCompile(`\bgh pr ready\b(?:\s+(?:https?://\S+/)?(\d+))?`)
+)
 
 // asDraft stands behind a pull request that was opened as one.
 const asDraft = " (draft)"

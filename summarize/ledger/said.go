@@ -176,7 +176,9 @@ func report(text, first string) string {
 	begun := false
 	for line := range prose(dropped.ReplaceAllStringFunc(text, shortCode)) {
 		heading := line[0] == '#'
-		line = oneLine(strings.TrimLeft(strings.ReplaceAll(link.ReplaceAllString(line, "]"), "**", ""), "#> "))
+		if line[0] != '`' || strings.Count(line, "`") != 2 || line[len(line)-1] != '`' { // else it is code, as it is
+			line = oneLine(strings.TrimLeft(strings.ReplaceAll(link.ReplaceAllString(line, "]"), "**", ""), "#> "))
+		}
 		if i := strings.Index(line, first[:min(len(first), leastOpening/2)]); !begun && i >= 0 {
 			begun, line = true, line[i:]
 		}

@@ -3,6 +3,7 @@ package ledger
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -297,6 +298,9 @@ func (v *view) became(request Note) (o outcomeOfRequest) {
 	return outcomeOfRequest{mark + opening(said.Text, leastAnswer), strings.TrimSuffix(answerMark, ": ")}
 }
 
+// published begins the note of a branch that was pushed, or of a pull request that was opened.
+var published = regexp.MustCompile(`^(?:pushed|opened)\b`)
+
 // did returns what was done of a request that others followed: the files written, the last run of tests, linter or build, the last commit;
 // and the same in a word.
 func (v *view) did(at, to uint64) (all, word string) {
@@ -328,7 +332,7 @@ func (v *view) did(at, to uint64) (all, word string) {
 		done, word = append(done, briefly(last.Line)+" → "+last.End), cmp.Or(word, "ran")
 	}
 	if commit.Text != "" {
-		done, word = append(done, lex.Clip(v.hashed(commit), 60)), cmp.Or(word, "committed") // or what was pushed or opened
+		done, word = append(done, lex.Clip(v.hashed(commit), 60)), cmp.Or(word, published.FindString(commit.Text), "committed")
 	}
 	return strings.Join(done, "; "), word
 }

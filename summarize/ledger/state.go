@@ -190,7 +190,10 @@ func (v *view) recorded(room int) (lines []string) {
 	var commits, others []Note
 	for _, n := range highestFirst(v.l.Commits, Note.rank) {
 		if strings.HasPrefix(n.Text, "pushed ") || strings.HasPrefix(n.Text, "opened ") {
-			if len(v.eventsOf(ready, n.Last)) > 0 {
+			if slices.ContainsFunc(v.eventsOf(ready, n.Last), func(e Note) bool {
+				number := strings.TrimSpace(strings.TrimPrefix(e.Text, "gh pr ready"))
+				return number == "" || strings.HasSuffix(n.Text, "/"+number+asDraft)
+			}) {
 				n.Text = strings.TrimSuffix(n.Text, asDraft)
 			}
 			others = append(others, n)

@@ -200,6 +200,9 @@ func bothEnds(s string, n int) string {
 	}
 	first := opening(s, n/2)
 	last, room := s, n-lex.Runes(first)-3
+	if over := len(last) - 8*room; over > 0 { // a paste may be long, and each of its sentences is counted
+		last = strings.ToValidUTF8(last[over:], "")
+	}
 	for lex.Runes(last) > room {
 		i := stop(last)
 		if i == len(last) { // one long sentence

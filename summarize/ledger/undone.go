@@ -22,7 +22,7 @@ const (
 	removed              // git reports that a branch was deleted, here or on a remote
 	putBack              // the assistant says that a file is as it was in the beginning
 	staged               // files were added to the next commit
-	unstaged             // a commit may have taken what was added to it
+	unstaged             // what was added to the next commit may not be any more
 	ready                // a pull request that was a draft is ready
 )
 
@@ -36,8 +36,8 @@ var (
 	turnsOut = regexp.MustCompile(`(?i)\bturn(?:s|ed) out\b|\bdecided\b`)
 	// wiped says that work is gone and has to be done again.
 	wiped = regexp.MustCompile(`(?i)\b(?:(?:changes|work|edits|modifications|files?|tests|implementation|stash) (?:(?:were|was|are|is|have been|has been|got|is all|are all) )(?:all )?(?:now )?(?:lost|gone|wiped|discarded|overwritten|reverted)|lost (?:all|my|our|the) (?:\w+ ){0,2}(?:changes|work|edits)|(?:need|have|going) to (?:re-?implement|redo|re-?create|re-?apply|rewrite everything))\b`)
-	// everTime begins a sentence about what happens whenever something does.
-	everTime = regexp.MustCompile(`(?i)^(?:(?:so|but|and|then)\b,? )?(?:if|when(?:ever)?|once|unless|until|after|before|each time|every time)\b`)
+	// everyTime begins a sentence about what happens every time.
+	everyTime = regexp.MustCompile(`(?i)^(?:(?:so|but|and|then)\b,? )?(?:if|when(?:ever)?|once|unless|until|after|before|each time|every time)\b`)
 	// wipedAll says so of all that was not committed.
 	wipedAll = regexp.MustCompile(`(?i)\ball (?:of )?(?:(?:my|our|the|these) )?(?:\w+ ){0,2}(?:changes|work|edits|modifications|files|fixes) (?:(?:were|was|are|is|have been|has been|got) )(?:all )?(?:now )?(?:lost|gone|wiped|discarded|overwritten|reverted)\b|\blost all (?:my|our|the)\b`)
 	// unrelated says that an error was there before, or is of another's work.
@@ -93,6 +93,8 @@ func (c *collector) history(at uint64, steps []shell.Step, end outcome) {
 		case "restore":
 			if !has("--staged", "-S") || has("--worktree", "-W") {
 				c.note(&c.events, shown, discarded, at)
+			} else {
+				c.note(&c.events, shown, unstaged, at)
 			}
 		case "clean":
 			if !has("-n", "--dry-run") {
@@ -102,6 +104,9 @@ func (c *collector) history(at uint64, steps []shell.Step, end outcome) {
 			if has("--hard") {
 				c.note(&c.events, shown, discarded, at)
 			}
+			if !has("--soft") {
+				c.note(&c.events, shown, unstaged, at)
+			}
 			if slices.ContainsFunc(others, func(w string) bool { return strings.ContainsAny(w, "~^@") || strings.HasPrefix(w, "origin/") }) {
 				c.note(&c.events, shown, rewrote, at)
 			}
@@ -109,6 +114,7 @@ func (c *collector) history(at uint64, steps []shell.Step, end outcome) {
 			switch sub, _ := shell.CutVerb(args); sub {
 			case "", "push", "save":
 				c.stashed = true
+				c.note(&c.events, shown, unstaged, at)
 			case "pop", "apply":
 				c.stashed = false
 			case "drop", "clear":
@@ -192,7 +198,7 @@ func bareBranch(line, text string) string {
 // takenBack records what the assistant says of its earlier statements and of runs. It returns the sentence as it states what
 // holds instead, or nothing.
 func (c *collector) takenBack(s string, as place, at uint64) (instead string, rank int) {
-	if wiped.MatchString(s) && as != hanging && !everTime.MatchString(s) {
+	if wiped.MatchString(s) && as != hanging && !everyTime.MatchString(s) {
 		if wipedAll.MatchString(s) && !guessing.MatchString(s) && !strings.HasPrefix(s, "If ") {
 			c.note(&c.events, "“"+lex.Clip(s, 80)+"”", discarded, at)
 		}
