@@ -22,11 +22,11 @@ const (
 // statements records what the assistant says: its decisions, what it concludes when it hands back to the user, and what it
 // does next.
 func (c *collector) statements(m Message) {
-	text := spokenOf(head(m.Content.Text(), maxSaid))
+	text, whole := finished(spokenOf(head(m.Content.Text(), maxSaid)))
 	if strings.TrimSpace(text) != "" {
 		c.told = text
 	}
-	answers := len(m.ToolCalls) == 0
+	answers := whole && len(m.ToolCalls) == 0
 	plan := lastWords(text, answers)
 	if plan != "" {
 		rank := 0
@@ -83,6 +83,27 @@ func (c *collector) statements(m Message) {
 		}
 		c.note(&c.decisions, n.Text, n.Rank, m.Ordinal)
 	}
+}
+
+// inMidSentence ends what was cut off: no sentence ends with such a word.
+var inMidSentence = regexp.MustCompile(`(?i)(?:\b(?:the|an?|of|to|and|or|with|for|by|from|into|is|are|was|which|because|if|when|its|their|your|this is|should|will|would)|,)$`)
+
+// finished returns a message without its last sentence, if it was cut off there: in code that is not closed, or behind a word that
+// something has to follow.
+func finished(text string) (said string, whole bool) {
+	text = strings.TrimRight(text, " \t\n")
+	from := strings.LastIndexByte(text, '\n') + 1
+	line := text[from:]
+	fences := strings.Count(text, "```")
+	open := fences%2 == 0 && !strings.Contains(line, "```") && strings.Count(line, "`")%2 == 1
+	if !open && (fences%2 == 1 || !inMidSentence.MatchString(line)) {
+		return text, true
+	}
+	at := 0
+	for end := stop(line); at+end < len(line); end = stop(line[at:]) {
+		at += end
+	}
+	return text[:from+at], false
 }
 
 // thoughts are elements in which models think before they speak, and thought ends one whose beginning a server left out.
