@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"precis/summarize/lex"
 )
@@ -39,7 +40,7 @@ func (v *view) standing() (kept []Note) {
 		case v.overtaken(n) || v.superseded(n), wiped.MatchString(n.Text) && v.wipedAgain(n):
 		case n.Rank == 0 && guessing.MatchString(n.Text) && (changed || v.foundAgain(n)):
 		case n.Rank == 0 && ofNow.MatchString(n.Text) && (changed || v.acted(n)), n.Rank == 0 && ofScreen.MatchString(n.Text) && v.acted(n): // a moment that is over
-		case (finds || n.Rank == 0) && v.settledOtherwise(n):
+		case (finds || n.Rank == 0) && v.settledOtherwise(n), n.Rank < 2 && v.outOfDate(n):
 		case n.Rank == 0 && v.asked(n.Last, v.l.To+1), n.Rank == 1 && changed && !reasoned.MatchString(n.Text):
 		case n.Rank == 3 && intends.MatchString(n.Text) && !reasoned.MatchString(n.Text) && v.asked(n.Last, v.l.To+1): // done since, or overtaken
 		case finds && v.foundAgain(n):
@@ -120,13 +121,102 @@ func (v *view) asked(from, to uint64) bool {
 // denied reports whether the user's answer to a statement turned it down, or reports that what it finds or promises is not so.
 func (v *view) denied(n Note) bool {
 	return slices.ContainsFunc(v.l.Requests, func(r Note) bool {
-		return r.Last > n.Last && !v.asked(n.Last, r.Last) && (denies.MatchString(r.Text) || hopes.MatchString(n.Text) && refutes.MatchString(lex.Clip(r.Text, 160)))
+		return r.Last > n.Last && !v.asked(n.Last, r.Last) &&
+			(denies.MatchString(r.Text) || undid.MatchString(r.Text) || hopes.MatchString(n.Text) && refutes.MatchString(lex.Clip(r.Text, 160)) || v.granted(r) && sameSubject(n.Text, r.Text))
 	})
+}
+
+// undid is how a user reports that the work was taken back.
+var undid = regexp.MustCompile(`(?i)\bi(?:['’]ve| have)? (?:just |now )?(?:undid|undone|reverted|rolled back|discarded|threw away|took back) (?:your|the|all|those|these|that|it|everything)\b`)
+
+// granted reports whether the assistant answered a request by granting that the user is right.
+func (v *view) granted(r Note) bool {
+	const soon = 3
+	return slices.ContainsFunc(v.eventsOf(retracted, r.Last), func(e Note) bool { return e.Last <= r.Last+soon && yields.MatchString(e.Text) })
+}
+
+// sameSubject reports whether two texts have words in common that tell a subject, at least two.
+func sameSubject(a, b string) bool {
+	words := map[string]bool{}
+	for _, w := range subjects(a) {
+		words[w] = true
+	}
+	same := map[string]bool{}
+	for _, w := range subjects(b) {
+		if words[w] {
+			same[w] = true
+		}
+	}
+	return len(same) > 1
+}
+
+// leastSubject is the length in bytes from which a word tells a subject.
+const leastSubject = 5
+
+// subjects are the words of a text that tell its subject, in lower case and in the singular.
+func subjects(text string) (all []string) {
+	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if w = strings.TrimSuffix(w, "s"); len(w) >= leastSubject && !commonWords[w] && !anySubject[w] {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// anySubject are words that may be about any subject.
+var anySubject = setOf("about after again already before change code comment commit branch directly everything error feature files file first function instead issue later method never other please problem should thing those today version without")
+
+// takingOut is how a request takes something out, with what it names.
+var takingOut = regexp.MustCompile(`(?i)\b(?:remove|delete|drop|get rid of|scrap|replace|instead of|rather than|no longer (?:need|want|use)|take out)\s+(?:(?:the|this|that|all|any|our|my|your|of|these|those|an?|using|old|whole|entire)\s+)*([\w-]+(?: [\w-]+)?)`)
+
+// taken is what a request takes out.
+type taken struct {
+	at    uint64
+	words []string
+}
+
+// takenOut returns what requests take out.
+func takenOut(requests []Note) (all []taken) {
+	for _, r := range requests {
+		for _, m := range takingOut.FindAllStringSubmatch(lex.Clip(r.Text, maxOlder), 4) {
+			if words := subjects(m[1]); len(words) > 0 {
+				all = append(all, taken{r.Last, words})
+			}
+		}
+	}
+	return all
+}
+
+// outOfDate reports whether a statement of what is not as it should be names a file that was changed since.
+func (v *view) outOfDate(n Note) bool {
+	if !wanting.MatchString(n.Text) {
+		return false
+	}
+	for _, name := range namedFile.FindAllString(n.Text, 8) {
+		if slices.ContainsFunc(v.files, func(f File) bool {
+			return len(f.Changed) > 0 && f.Changed[0] >= n.Last && (f.Path == name || strings.HasSuffix(f.Path, "/"+strings.TrimPrefix(name, "./")))
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // overridden reports whether the user later took something back that a statement names.
 func (v *view) overridden(text string, after uint64) bool {
-	return slices.ContainsFunc(v.undoing, func(r Note) bool { return r.Last > after && share(text, r.Text) })
+	if slices.ContainsFunc(v.undoing, func(r Note) bool { return r.Last > after && share(text, r.Text) }) {
+		return true
+	}
+	var words []string
+	return slices.ContainsFunc(v.takenOut, func(t taken) bool {
+		if t.at <= after {
+			return false
+		}
+		if words == nil {
+			words = subjects(text)
+		}
+		return !slices.ContainsFunc(t.words, func(w string) bool { return !slices.Contains(words, w) })
+	})
 }
 
 // corrected reports whether the assistant took a statement back: in the same turn and not long after, or by a name that both have.

@@ -242,7 +242,7 @@ assistant: The next step is to place the order by the button below.
 ok: I looked at it.\n\n**Recommendation:** rename it\n\n### Verdict\n\n**REQUEST CHANGES** - the pier has no lamp` + "\nassistant: ok", []string{"dead ends: reported by Look at the pier: REQUEST CHANGES - the pier has no lamp"}, nil},
 		{"a report of code", ask + `call Task {"prompt":"Look at the pier"}` + "\nok: raise ValueError(\"Berths cannot be negative here\")\nassistant: ok", nil, []string{"reported"}},
 		{"the report of another agent", ask + `call Task {"prompt":"Look at the pier"}` + "\nok: The file has been created at noon.\nassistant: ok", nil, []string{"reported"}},
-		{"the call after it was refused", ask + "assistant: Let me write down the tests of the berth and commit them.\n" + bash("git add -A") + "fail: The user rejected the tool use.", []string{"done at last: the user refused a call\n- said before that: Let me write down"}, nil},
+		{"the call after it was refused", ask + "assistant: Let me write down the tests of the berth and commit them.\n" + bash("git add -A") + "fail: The user rejected the tool use.", []string{"done at last: the user refused a call"}, []string{"write down"}},
 		{"taken back without a word of what holds", ask + "assistant: I realize that the issue of the berth is more fundamental.", nil, []string{"Decisions"}},
 		{"a step of a loop", ask + `call browser_click {"args":"'a286'"}` + `
 ok: - Title: Order Status: REQ7\n\nStaticText 'Thank you, your request has been submitted'

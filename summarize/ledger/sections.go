@@ -19,6 +19,7 @@ type view struct {
 	turns    []Note // requests that change the goal, oldest first
 	requests []Note // the other ones, oldest first
 	undoing  []Note // requests of either that take something back: nearly every statement is held against them
+	takenOut []taken
 	files    []File
 	lines    map[string]scope
 	spare    int // what the sections leave, for what is worth telling only then
@@ -33,6 +34,7 @@ func newView(l Ledger) *view {
 	v.goal = goalOf(l.Requests)
 	newest := newestOf(l.Requests)
 	v.undoing = slices.DeleteFunc(slices.Clone(l.Requests), func(n Note) bool { return !undoing.MatchString(n.Text) })
+	v.takenOut = takenOut(v.undoing)
 	for _, n := range highestFirst(l.Requests, func(n Note) int64 { return -int64(n.Last) }) {
 		switch {
 		case n.Text == v.goal.Text:
@@ -291,6 +293,10 @@ func (v *view) became(request Note) (o outcomeOfRequest) {
 		}
 		return o
 	}
+	if v.outOfDate(said) {
+		word := strings.TrimSuffix(answerMark, ": ")
+		return outcomeOfRequest{word, word}
+	}
 	mark := answerMark
 	if v.written(said.Last, v.l.To+1) != "" {
 		mark = answeredBefore
@@ -440,11 +446,12 @@ const longSince = 24
 // next is the plan, after the task that was taken up since. A plan that edits or runs followed is told as what was said before them.
 func (v *view) next(room int) []string {
 	n := v.plan()
-	if n.Text == "" || room < min(leastOpening, lex.Runes(n.Text)+3) || v.overtaken(n) {
+	if n.Text == "" || room < min(leastOpening, lex.Runes(n.Text)+3) || v.overtaken(n) || n.Rank == answered && v.outOfDate(n) {
 		return nil
 	}
 	said := "- "
 	since := v.since(max(n.Last, 1)-1, v.l.To+1) // the message's own calls included
+	cancelled := strings.Contains(since, userRefused)
 	asked, looped := v.asked(n.Last, v.l.To+1), v.loop().Runs > 0
 	if since != "" && !asked {
 		n.Rank = 0 // it was not the last thing
@@ -460,7 +467,7 @@ func (v *view) next(room int) []string {
 		said = "- said before calls without effect: "
 	case since != "":
 		said = "- said before that: "
-		if announces(n.Text) && !strings.Contains(since, userRefused) {
+		if announces(n.Text) {
 			said = "- taken up since it was said (whether all of it is done isn't known): "
 		}
 	}
@@ -478,7 +485,7 @@ func (v *view) next(room int) []string {
 	if n.Rank != answered && since != "" {
 		lines = append(lines, "- done at last: "+since)
 	}
-	if room -= cost(lines); room < leastOpening || old && len(lines) > 1 {
+	if room -= cost(lines); room < leastOpening || old && len(lines) > 1 || cancelled {
 		return lines
 	}
 	return append(lines, said+bothEnds(strings.TrimSuffix(n.Text, ":"), room-lex.Runes(said)-1))
@@ -506,7 +513,7 @@ func (v *view) since(at, to uint64) string {
 		}
 		done = append(done, "ran "+briefly(last.Line)+end)
 	}
-	if slices.ContainsFunc(v.l.Decisions, func(d Note) bool { return d.Rank == refusedCall && at < d.Last && d.Last < to }) {
+	if slices.ContainsFunc(v.l.Decisions, func(d Note) bool { return strings.HasPrefix(d.Text, refusedBy) && at < d.Last && d.Last < to }) {
 		done = append(done, userRefused)
 	}
 	return strings.Join(done, "; ")

@@ -103,3 +103,32 @@ func TestErrorsNamed(t *testing.T) {
 		{"tests by their runner", askFerry + claude("npx jest") + `fail: Exit code 1\n● berth › is kept\n    expected 1 to be 2\nTests: 1 failed, 1 total` + "\n", []string{"Errors: npx jest: "}, nil},
 	})
 }
+
+// What the user turned down, took out or cancelled is neither a decision nor what comes next.
+func TestTurnedDown(t *testing.T) {
+	const said = "assistant: "
+	play(t, []scenario{
+		{"what is to be kept is taken out", askFerry + said + "The clerk has a parser of its own; the plan should reuse the harbour `berth.Book` instead of deleting the support of berths.\n" + editFerry + "assistant: ok\nuser: i think we can remove berths from the core and use piers which are more general\n" + editFerry + "assistant: ok\n", nil, []string{"should reuse"}},
+		{"something else is taken out", askFerry + said + "The clerk has a parser of its own; the plan should reuse the harbour `berth.Book` instead of deleting the support of berths.\n" + editFerry + "assistant: ok\nuser: now remove the lamps from the pier, we do not light it\n" + editFerry + "assistant: ok\n", []string{"should reuse"}, nil},
+		{"granted as wrong", askFerry + editFerry + said + "All hooks now call the wrapper script instead of the ferry directly because the pilots toggle it.\nuser: - installs hooks with the wrapper script by default\\n\\nThis should not be changed, only the flag should install it\nassistant: You're absolutely right! Let me fix that. The default uses the ferry directly.\n" + editFerry + "assistant: ok\n", nil, []string{"All hooks now call"}},
+		{"granted in another matter", askFerry + editFerry + said + "All hooks now call the wrapper script instead of the ferry directly because the pilots toggle it.\nuser: the lamps of the pier are dark at noon, is that so?\nassistant: You're right, they are. Let me light them.\n" + editFerry + "assistant: ok\n", []string{"All hooks now call"}, nil},
+		{"what was wrong with a file that was changed since", askFerry + said + "Now I see it. The `book.go` file has an old implementation with ropes instead of using the berths. Let me port it.\n" + editFerry + "assistant: ok\n", nil, []string{"edits) The `book"}},
+		{"what is wrong with a file that was not", askFerry + said + "Now I see it. The `clerk.go` file has an old implementation with ropes instead of using the berths.\n" + editFerry + "assistant: ok\n", []string{"old implementation"}, nil},
+		{"undone by the user", askFerry + said + "I decided to keep the `berth.Book` in one file rather than in two.\n" + editFerry + "user: you broke that component. i undid your changes, try again and read the whole file\n" + editFerry + "assistant: ok\n", nil, []string{"in one file rather"}},
+		{"a plan whose call was cancelled", askFerry + editFerry + said + "I am going to write a test that simulates the ferry without the real harbour.\n" + `call Write {}` + "\nfail: Error: user cancelled assistant tool calling\n", []string{"the user refused a call"}, []string{"simulates the ferry"}},
+		{"a plan after a call that was cancelled", askFerry + editFerry + `call Write {"file_path":"/w/x.go","content":"x"}` + "\nfail: Error: user cancelled assistant tool calling\n" + said + "I am going to write a test that drives the ferry in the real harbour.\n" + editFerry, []string{"drives the ferry"}, nil},
+		{"an answer about files that were changed since", "user: Does the clerk check the berths of the book, or not at all?\nassistant: The clerk does not import the berths in `book.go`, so the berths are never checked.\nuser: Then let the clerk check them before each booking, please.\n" + editFerry + "assistant: ok\n", []string{"or not at all? → answered"}, []string{"does not import"}},
+		{"an answer about files that were not", "user: Does the clerk check the berths of the book, or not at all?\nassistant: The clerk does not import the berths in `clerk.go`, so the berths are never checked.\nuser: Then let the clerk check them before each booking, please.\n" + editFerry + "assistant: ok\n", []string{"→ answered (files were edited later): The clerk does not import"}, nil},
+	})
+}
+
+// A message that ends in the middle of a word or of a sentence answers nothing.
+func TestCutOffAnswer(t *testing.T) {
+	const ask = "user: The clerk does not clear the book when the tide changes, look into it please.\nassistant: %s\nuser: i don't understand, does it keep the tide of its creation?\nassistant: %s\n"
+	play(t, []scenario{
+		{"in a word of code", fmt.Sprintf(ask, "So `book.clear()` is called by the clerk, which should recursively call `cle", "Yes, the clerk keeps the tide of its creation."), nil, []string{"answered: So", "recursively", "→ answered"}},
+		{"before the object", fmt.Sprintf(ask, "The clerk clears the book by `book.clear()`, and then the tide of the", "Yes, the clerk keeps the tide of its creation."), nil, []string{"answered: The clerk clears"}},
+		{"at last", fmt.Sprintf(ask, "The clerk clears the book by `book.clear()` when the tide changes.", "The clerk keeps the tide, and the `boo"), []string{"answered: The clerk clears"}, []string{"(last words)", "keeps the tide"}},
+		{"without a stop", fmt.Sprintf(ask, "The clerk clears the book by `book.clear()` when the tide changes", "Yes, the clerk keeps the tide of its creation"), []string{"answered: The clerk clears", "(last words) Yes"}, nil},
+	})
+}
