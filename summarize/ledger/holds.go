@@ -132,8 +132,13 @@ var undid = regexp.MustCompile(`(?i)\bi(?:['’]ve| have)? (?:just |now )?(?:und
 // granted reports whether the assistant answered a request by granting that the user is right.
 func (v *view) granted(r Note) bool {
 	const soon = 3
-	return slices.ContainsFunc(v.eventsOf(retracted, r.Last), func(e Note) bool { return e.Last <= r.Last+soon && yields.MatchString(e.Text) })
+	return slices.ContainsFunc(v.eventsOf(retracted, r.Last), func(e Note) bool {
+		return e.Last <= r.Last+soon && yields.MatchString(e.Text) && !praising.MatchString(e.Text)
+	})
 }
+
+// praising begins a message that grants nothing.
+var praising = regexp.MustCompile(`(?i)^\W*(?:\w+\W+){0,2}(?:good|great) question`)
 
 // sameSubject reports whether two texts have words in common that tell a subject, at least two.
 func sameSubject(a, b string) bool {
@@ -187,9 +192,12 @@ func takenOut(requests []Note) (all []taken) {
 	return all
 }
 
+// firstPerson is in a statement about the assistant's own work.
+var firstPerson = regexp.MustCompile(`\b(?:I|[Ww]e)\b`)
+
 // outOfDate reports whether a statement of what is not as it should be names a file that was changed since.
 func (v *view) outOfDate(n Note) bool {
-	if !wanting.MatchString(n.Text) {
+	if !wanting.MatchString(n.Text) || firstPerson.MatchString(n.Text) {
 		return false
 	}
 	for _, name := range namedFile.FindAllString(n.Text, 8) {
