@@ -174,6 +174,9 @@ var anySubject = setOf("about after again already before change code comment com
 // takingOut is how a request takes something out, with what it names.
 var takingOut = regexp.MustCompile(`(?i)\b(?:remove|delete|drop|get rid of|scrap|replace|instead of|rather than|no longer (?:need|want|use)|take out)\s+(?:(?:the|this|that|all|any|our|my|your|of|these|those|an?|using|old|whole|entire)\s+)*([\w-]+(?: [\w-]+)?)`)
 
+// keeping is in a statement by which something is to be kept or used.
+var keeping = regexp.MustCompile(`(?i)\b(?:should|must|will|keep(?:s|ing)?|reus(?:e|es|ing)|leav(?:e|es|ing)|retain\w*)\b|['’]ll\b`)
+
 // taken is what a request takes out.
 type taken struct {
 	at    uint64
@@ -192,12 +195,16 @@ func takenOut(requests []Note) (all []taken) {
 	return all
 }
 
-// firstPerson is in a statement about the assistant's own work.
-var firstPerson = regexp.MustCompile(`\b(?:I|[Ww]e)\b`)
+var (
+	// lacking is in a statement of what is not as it should be.
+	lacking = regexp.MustCompile(`(?i)\b(?:no|not|never|missing|lacks?|only|still|stale|old|without|unused|deprecated|outdated|inconsistent|wrong)\b|n['’]t\b`)
+	// ofWork is in one about the assistant's own work.
+	ofWork = regexp.MustCompile(`\b(?:I|[Ww]e|(?:has|have|had) been|was|were|changed|now)\b`)
+)
 
 // outOfDate reports whether a statement of what is not as it should be names a file that was changed since.
 func (v *view) outOfDate(n Note) bool {
-	if !wanting.MatchString(n.Text) || firstPerson.MatchString(n.Text) {
+	if !lacking.MatchString(n.Text) || ofWork.MatchString(n.Text) {
 		return false
 	}
 	for _, name := range namedFile.FindAllString(n.Text, 8) {
@@ -214,6 +221,9 @@ func (v *view) outOfDate(n Note) bool {
 func (v *view) overridden(text string, after uint64) bool {
 	if slices.ContainsFunc(v.undoing, func(r Note) bool { return r.Last > after && share(text, r.Text) }) {
 		return true
+	}
+	if !keeping.MatchString(text) {
+		return false // what is said of it may hold all the same
 	}
 	var words []string
 	return slices.ContainsFunc(v.takenOut, func(t taken) bool {
