@@ -104,7 +104,7 @@ func TestPrepareLeave(t *testing.T) {
 	})
 	select {
 	case <-ready:
-		t.Error("it leaves while nobody is near")
+		t.Error("it leaves although the next owner has not caught up")
 	default:
 	}
 	p.near.Store(true)
@@ -124,7 +124,7 @@ func TestPrepareLeaveOfTheLast(t *testing.T) {
 	first.PrepareLeave(t.Context()) // alone
 	second, third := p.start("second"), p.start("third")
 	p.await("the first does not see the others", func() bool { return len(first.View().Members) == 3 })
-	both := []<-chan struct{}{leave(t.Context(), second), leave(t.Context(), third)} // nobody is near, and nobody stays
+	both := []<-chan struct{}{leave(t.Context(), second), leave(t.Context(), third)} // the next owners have not caught up, and none of them stays
 	for _, ready := range both {
 		<-ready
 	}
@@ -144,14 +144,14 @@ func TestPrepareLeaveIsBounded(t *testing.T) {
 	})
 	select {
 	case <-ready:
-		t.Error("it leaves while nobody is near")
+		t.Error("it leaves although the next owner has not caught up")
 	default:
 	}
 	cancel()
 	<-ready
 }
 
-// Without standbys nobody would be near for long.
+// Without standbys it would take too long until a next owner has caught up.
 func TestPrepareLeaveWithoutStandbys(t *testing.T) {
 	p := &party{t: t, js: connected(t, started(t, server.Options{}).ClientURL())}
 	first := p.start("first")

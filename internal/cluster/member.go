@@ -292,7 +292,7 @@ func (m *Member) Lost(partition int) {
 	}
 }
 
-// Run takes part until ctx ends. Then the holder ends its partitions in its own way, and calls Leave. PrepareLeave before that shortens the time in which nobody has them.
+// Run takes part until ctx ends. Then the holder ends its partitions in its own way, and calls Leave. A call of PrepareLeave before that shortens the time in which they have no owner.
 func (m *Member) Run(ctx context.Context) error {
 	watch, err := m.kv.WatchAll(ctx)
 	if ctx.Err() != nil {

@@ -214,7 +214,7 @@ func numberOfNew(result Message, title string) string {
 	return "#: " + title
 }
 
-// tookIn are words by which what is said of an entry tells that it is done, and leftOut those that tell that it is not.
+// tookIn are words that say an entry is done, and leftOut words that say it is not.
 var (
 	tookIn  = regexp.MustCompile(`(?i)\b(?:done|finished|complete|\w{2,}ed)\b`)
 	leftOut = regexp.MustCompile(`(?i)\b(?:remain\w*|next|pending|blocked|to ?do|left|open|still|not|only|needs?|skipped|deferred|started|will|should)\b|n['’]t\b`)

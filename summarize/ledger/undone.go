@@ -111,17 +111,7 @@ func (c *collector) history(at uint64, steps []shell.Step, end outcome) {
 				c.note(&c.events, shown, rewrote, at)
 			}
 		case "stash":
-			switch sub, _ := shell.CutVerb(args); sub {
-			case "", "push", "save":
-				c.stashed = true
-				c.note(&c.events, shown, unstaged, at)
-			case "pop", "apply":
-				c.stashed = false
-			case "drop", "clear":
-				if c.stashed {
-					c.note(&c.events, shown, discarded, at)
-				}
-			}
+			c.stash(at, shown, args)
 		case "rebase":
 			if !has("--abort", "--quit") {
 				c.note(&c.events, shown, rewrote, at)
@@ -141,6 +131,21 @@ func (c *collector) history(at uint64, steps []shell.Step, end outcome) {
 			if end.end != "" {
 				c.note(&c.events, "done: "+shown, settled, at)
 			}
+		}
+	}
+}
+
+// stash records what git stash does.
+func (c *collector) stash(at uint64, shown string, args []string) {
+	switch sub, _ := shell.CutVerb(args); sub {
+	case "", "push", "save":
+		c.stashed = true
+		c.note(&c.events, shown, unstaged, at)
+	case "pop", "apply":
+		c.stashed = false
+	case "drop", "clear":
+		if c.stashed {
+			c.note(&c.events, shown, discarded, at)
 		}
 	}
 }
