@@ -34,7 +34,14 @@ func (m *Member) PrepareLeave(ctx context.Context) {
 
 // relieve notes when nothing is left to wait for.
 func (m *Member) relieve() {
-	if !m.leaving.Load() || m.aside == nil || !m.ready() {
+	if !m.leaving.Load() || m.aside == nil {
+		return
+	}
+	if !m.ready() {
+		if !m.waits {
+			m.waits = true
+			m.log.Info().Msg("waiting until other processors are ready to take the partitions")
+		}
 		return
 	}
 	select {

@@ -110,6 +110,7 @@ type Member struct {
 	leaving  atomic.Bool
 	asked    chan struct{} // has the run loop say so with the lease at once
 	relieved chan struct{} // closed when the others are ready
+	waits    bool          // the log says that they are not; the run loop's
 }
 
 // member is another member, or this one, as the bucket has it.

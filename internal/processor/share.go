@@ -121,7 +121,6 @@ func (p *Processor) untilRelieved(ctx context.Context) (context.Context, context
 		case <-ctx.Done():
 			waiting, cancel := context.WithTimeout(run, relieveFor)
 			defer cancel()
-			p.log.Info().Dur("at_most", relieveFor).Msg("waiting until other processors are ready to take the partitions")
 			p.shares.member.PrepareLeave(waiting)
 		case <-run.Done():
 		}
