@@ -124,18 +124,6 @@ func decodeHeaders(encoded map[string][]string) (map[string][]string, error) {
 	return h, nil
 }
 
-// RejectedToken returns the thread token for the event.rejected of an event received on subject.
-func RejectedToken(subject string) string {
-	_, token, ok := ParseSubject(subject)
-	if !ok {
-		return NoThreadToken
-	}
-	if _, err := ThreadOf(token); err != nil {
-		return NoThreadToken
-	}
-	return token
-}
-
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func base64Of(b []byte) *string {

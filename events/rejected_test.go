@@ -49,16 +49,6 @@ func TestRejectedBodyThatDoesNotFit(t *testing.T) {
 	}
 }
 
-func TestRejectedToken(t *testing.T) {
-	for subject, want := range map[string]string{
-		"tool.result.t": "t", "3.tool.result.=2E": "=2E", "tool.result.*": "=", "tool.result.=61": "=", "x": "=",
-	} {
-		if got := events.RejectedToken(subject); got != want {
-			t.Errorf("%s: %s", subject, got)
-		}
-	}
-}
-
 func TestData(t *testing.T) {
 	structured := map[string][]string{"Content-Type": {"application/cloudevents+json"}}
 	for _, c := range []struct {

@@ -31,8 +31,7 @@ func (p *Policy) MayTrigger(text string) bool {
 		t.OverTokens > 0 && len(text) > t.OverTokens
 }
 
-// Stale reports whether a cause ("source", "policy", "prompt", "model", "ttl") makes the policy's summaries
-// stale.
+// Stale reports whether a cause (one of [StaleCauses]) makes the policy's summaries stale.
 func (p *Policy) Stale(cause string) bool { return slices.Contains(p.Staleness.On, cause) }
 
 func passed(reason string, threshold int, value int64) events.Trigger {

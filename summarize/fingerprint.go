@@ -63,7 +63,7 @@ func toolSettings(p Policy) []string {
 
 func compactionSettings(p Policy) []string {
 	settings := []string{
-		setting("compaction.max_summary_tokens", p.Compaction.MaxSummaryTokens.within(p.Compaction.ContextWindow/10)),
+		setting("compaction.max_summary_tokens", p.Compaction.MaxSummaryTokens.within(p.Compaction.WindowShare())),
 		setting("compaction.summarize_system", p.Compaction.SummarizeSystem),
 	}
 	if n := p.Compaction.MaxSummaryChars; n > 0 { // if unset, the hash is that from before the key existed

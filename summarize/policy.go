@@ -62,6 +62,9 @@ type Compaction struct {
 	SummarizeSystem bool `yaml:"summarize_system" json:"summarize_system"`
 }
 
+// WindowShare is the most tokens of a compaction, a tenth of the context window (seed 2), since its purpose is to make room.
+func (c Compaction) WindowShare() int { return c.ContextWindow / 10 }
+
 // Condition is a tree of thresholds: a leaf sets one of Tokens, Messages, Fraction and Idle, a node
 // one of Any and All. The zero Condition never holds.
 type Condition struct {
@@ -149,7 +152,7 @@ func Default() Policy {
 		},
 		History:   History{EveryMessages: 50, MaxSummaryTokens: 200},
 		Context:   Context{SummaryRole: "user", SummaryHeading: "[Previous Conversation Summary]", KeepOutputs: KeepOutputs{Turns: 1}, Retrieval: RetrievalCLI},
-		Staleness: Staleness{On: []string{"source", "policy", "prompt", "model", "ttl"}, Action: ActionRegenerate, Meanwhile: MeanwhileServe},
+		Staleness: Staleness{On: StaleCauses(), Action: ActionRegenerate, Meanwhile: MeanwhileServe},
 		OnFailure: "fallback",
 		Provider:  ProviderSummarizer,
 	}
@@ -163,6 +166,20 @@ const (
 	// WindowTokenizer: what a compaction can remove, by the policy's tokenizer.
 	WindowTokenizer = "tokenizer"
 )
+
+// Causes that make a summary stale, which staleness.on names.
+const (
+	StaleSource = "source" // an event changed what it was made from
+	StalePolicy = "policy" // its policy's settings changed
+	StalePrompt = "prompt" // a model's prompt has another version
+	StaleModel  = "model"  // another model would make it
+	StaleTTL    = "ttl"    // it is older than staleness.ttl
+)
+
+// StaleCauses returns all causes, which are those of the default policy.
+func StaleCauses() []string {
+	return []string{StaleSource, StalePolicy, StalePrompt, StaleModel, StaleTTL}
+}
 
 // What prompts contain until a stale summary is recomputed.
 const (

@@ -229,7 +229,7 @@ func (v *policyJudge) history(h History) {
 
 func (v *policyJudge) staleness(s Staleness) {
 	for i, cause := range s.On {
-		v.oneOf(fmt.Sprintf("staleness.on[%d]", i), cause, "source", "policy", "prompt", "model", "ttl")
+		v.oneOf(fmt.Sprintf("staleness.on[%d]", i), cause, StaleCauses()...)
 	}
 	v.duration("staleness.ttl", s.TTL)
 	v.oneOf("staleness.action", s.Action, ActionRegenerate, ActionTrim, ActionFail)

@@ -24,7 +24,11 @@ func reject(t *testing.T, b *broker.Broker, raw events.Raw, seq uint64, maxBody 
 	if err != nil {
 		t.Fatal(err)
 	}
-	publish(t, b.JetStream(), "event.rejected."+events.RejectedToken(raw.Subject), string(data))
+	_, token, ok := events.ParseSubject(raw.Subject)
+	if _, err := events.ThreadOf(token); !ok || err != nil {
+		token = events.NoThreadToken
+	}
+	publish(t, b.JetStream(), "event.rejected."+token, string(data))
 }
 
 func TestRejectedLists(t *testing.T) {

@@ -98,9 +98,7 @@ type stretch struct {
 const (
 	// charsPerToken is the most characters that a budget allows per token, as seed 2 counts.
 	charsPerToken = 4
-	// windowShare limits a summary to a tenth of the context window, since its purpose is to make room; leastTokens is what it
-	// needs to say anything. Both are from seed 2.
-	windowShare = 10
+	// leastTokens is what a summary needs to say anything. From seed 2.
 	leastTokens = 50
 )
 
@@ -116,7 +114,7 @@ type Budget struct {
 // NewBudget returns what a policy allows for a compaction of messages that take before tokens in a prompt: its own limit, a
 // tenth of the window, and at most half of what it stands for, since a summary that saves nothing is no progress.
 func NewBudget(c summarize.Compaction, before int64) Budget {
-	share := c.ContextWindow / windowShare
+	share := c.WindowShare()
 	b := Budget{omit: share < leastTokens}
 	b.Tokens = int(min(c.MaxSummaryTokens.For(before), int64(share), max(before/2, 1)))
 	b.Chars = min(b.Tokens*charsPerToken, textChars)

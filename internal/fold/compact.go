@@ -246,7 +246,7 @@ func (s *Step) current(ctx context.Context, trigger events.Trigger) {
 	rec.Current = true
 	if s.p.Mode == summarize.ModeLLM {
 		// If only the model's text may serve, this summary only reserves the slot: prompts use the raw messages.
-		rec.FallbackReason, rec.Current = orNull(reasonPending), s.p.OnFailure != "fail"
+		rec.FallbackReason, rec.Current = orNull(reasonPending), s.p.OnFailure != summarize.OnFailureFail
 	}
 	rec.SourceSummaryIDs, rec.SourceDigest, rec.CharsBefore = tops, summariesDigest(tops), chars
 	s.loadJobs()

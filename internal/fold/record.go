@@ -29,7 +29,7 @@ func (s *Step) byRules(kind, slot string, trigger events.Trigger) *events.Summar
 
 // expiry is when a summary made at a time expires; nil if its policy lets none expire.
 func expiry(p *summarize.Policy, made time.Time) *time.Time {
-	if p.Staleness.TTL <= 0 || !p.Stale("ttl") {
+	if p.Staleness.TTL <= 0 || !p.Stale(summarize.StaleTTL) {
 		return nil
 	}
 	t := made.Add(p.Staleness.TTL)

@@ -73,7 +73,7 @@ func (s *Step) Invalidate() {
 }
 
 // invalidates reports whether the event makes stale what was made from its message.
-func (s *Step) invalidates() bool { return s.res.Edited && s.p.Stale("source") }
+func (s *Step) invalidates() bool { return s.res.Edited && s.p.Stale(summarize.StaleSource) }
 
 // dependents returns the active loaded summaries for which something holds, and those made from these, in the order of loading:
 // sources come first.
@@ -279,15 +279,15 @@ func (f *Fold) outdated(st *thread.State, sum *thread.Summary) *events.Invalidat
 	if err := json.Unmarshal(sum.Record, &rec); err != nil {
 		check(errors.Join(state.ErrDamaged, fmt.Errorf("read record of %s: %w", sum.ID, err)))
 	}
-	if now := summarize.KindFingerprint(*p, sum.Kind); p.Stale("policy") && now != rec.PolicyFingerprint {
+	if now := summarize.KindFingerprint(*p, sum.Kind); p.Stale(summarize.StalePolicy) && now != rec.PolicyFingerprint {
 		return changed(events.ReasonPolicyChanged, "policies."+p.Name, rec.PolicyFingerprint, now)
 	}
-	if rec.Model != nil && p.Stale("model") {
+	if rec.Model != nil && p.Stale(summarize.StaleModel) {
 		if provider, now := f.modelOf(p, rec.Provider); now != *rec.Model {
 			return changed(events.ReasonModelChanged, "providers."+provider+".model", *rec.Model, now)
 		}
 	}
-	if rec.PromptVersion != nil && p.Stale("prompt") {
+	if rec.PromptVersion != nil && p.Stale(summarize.StalePrompt) {
 		if now, ok := promptsOf(p).Serves(sum.Kind, *rec.PromptVersion); !ok {
 			return changed(events.ReasonPromptChanged, "policies."+p.Name+".prompts", *rec.PromptVersion, now)
 		}
@@ -313,10 +313,10 @@ func (f *Fold) stillFits(p *summarize.Policy, job *events.Started) bool {
 	if summarize.KindFingerprint(*p, job.Kind) != job.PolicyFingerprint {
 		return false
 	}
-	if job.Model != nil && p.Stale("model") && f.config.model(p) != *job.Model {
+	if job.Model != nil && p.Stale(summarize.StaleModel) && f.config.model(p) != *job.Model {
 		return false
 	}
-	if job.PromptVersion == nil || !p.Stale("prompt") {
+	if job.PromptVersion == nil || !p.Stale(summarize.StalePrompt) {
 		return true
 	}
 	_, ok := promptsOf(p).Serves(job.Kind, *job.PromptVersion)

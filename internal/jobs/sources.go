@@ -30,7 +30,7 @@ func callFor(p *summarize.Policy, kind string) (llm.Job, error) {
 	}
 	return llm.Job{
 		Kind: kind, MaxInputChars: p.ToolOutput.MaxInputChars, Prompts: prompts, Tokens: counter.Count,
-		Providers: []string{p.Provider, summarize.ProviderMain}, FailWithoutModel: p.OnFailure == "fail",
+		Providers: []string{p.Provider, summarize.ProviderMain}, FailWithoutModel: p.OnFailure == summarize.OnFailureFail,
 	}, nil
 }
 

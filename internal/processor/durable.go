@@ -52,7 +52,7 @@ func (p *partition) follow(c commit) error {
 		return nil
 	}
 	p.settled(c)
-	return p.lost()
+	return p.commitFailure()
 }
 
 // settled waits until a batch is durable. After one that failed, nothing follows from any batch.
@@ -61,7 +61,7 @@ func (p *partition) settled(c commit) {
 	if werr := c.applied.Wait(); err == nil {
 		err = werr
 	}
-	if p.lost() != nil {
+	if p.commitFailure() != nil {
 		return
 	}
 	if err == nil {
@@ -73,8 +73,8 @@ func (p *partition) settled(c commit) {
 	}
 }
 
-// lost is why a batch did not become durable, or why what follows from it failed.
-func (p *partition) lost() error {
+// commitFailure is why a batch did not become durable, or why what follows from it failed.
+func (p *partition) commitFailure() error {
 	if err := p.broken.Load(); err != nil {
 		return *err
 	}

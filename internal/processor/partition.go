@@ -236,7 +236,7 @@ func (p *partition) flushed(at place) error {
 	if at.last < p.last {
 		at = p.here()
 	}
-	if err := p.lost(); err != nil {
+	if err := p.commitFailure(); err != nil {
 		return err
 	}
 	if err := p.configure(at.last); err != nil {
@@ -378,7 +378,7 @@ func (p *partition) takeTurns(done <-chan struct{}) {
 // settle commits what turns have left in the open batch.
 func (p *partition) settle() error {
 	if p.failure == nil {
-		p.failure = p.lost() // of the lane's last batches, which nothing has checked since
+		p.failure = p.commitFailure() // of the lane's last batches, which nothing has checked since
 	}
 	if p.failure == nil && p.part.Changed() {
 		p.failure = p.commit(p.here())

@@ -112,7 +112,7 @@ func TestFactsAreWhatTheCutRemoves(t *testing.T) {
 		for _, it := range items {
 			s.Apply(it, c)
 		}
-		tokens, messages := Removable(items, c)
+		tokens, messages := Boundary(items, c).Removed()
 		f := s.Facts(c)
 		if f.RemovableTokens != tokens || f.RemovableMessages != messages {
 			t.Fatalf("facts %+v, cut removes %d tokens in %d messages", f, tokens, messages)

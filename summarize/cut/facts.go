@@ -32,12 +32,6 @@ func (s *State) Facts(c summarize.Compaction) Facts {
 	return f
 }
 
-// Removable says what a compaction of items, a thread's messages that no summary has replaced, could
-// remove: the only thing that thresholds count.
-func Removable(items []Item, c summarize.Compaction) (tokens, messages int64) {
-	return Boundary(items, c).Removed()
-}
-
 // Changed is w when one item in it weighs after instead of before.
 func (w weight) Changed(before, after Item) weight {
 	return w.plus(after.weight()).minus(before.weight())

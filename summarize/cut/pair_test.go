@@ -50,7 +50,7 @@ func TestLatestTurn(t *testing.T) {
 			if len(s.Assistant.Members) != tt.members || s.Assistant.Weight.Tokens != tt.tokens {
 				t.Errorf("turn %+v, want %d results and %d tokens", s.Assistant, tt.members, tt.tokens)
 			}
-			tokens, messages := Removable(items, c)
+			tokens, messages := Boundary(items, c).Removed()
 			if f := s.Facts(c); f.RemovableTokens != tokens || f.RemovableMessages != messages {
 				t.Errorf("facts %+v, a cut removes %d tokens in %d messages", f, tokens, messages)
 			}
