@@ -9,17 +9,21 @@ import (
 // bpe counts exactly as an OpenAI encoding does.
 type bpe struct {
 	name    string
+	plain   *plain
 	split   splitter
 	classes *classes
 	vocab   *vocab
+	merged  *merged
 }
 
 func newO200k() *bpe {
-	return &bpe{O200k, splitO200k, loadClasses(), newVocab(decodeAll(codec.NewO200kBase()))}
+	c := loadClasses()
+	return &bpe{O200k, plainO200k(c), splitO200k, c, newVocab(decodeAll(codec.NewO200kBase())), &merged{}}
 }
 
 func newCL100k() *bpe {
-	return &bpe{CL100k, splitCL100k, loadClasses(), newVocab(decodeAll(codec.NewCl100kBase()))}
+	c := loadClasses()
+	return &bpe{CL100k, plainCL100k(c), splitCL100k, c, newVocab(decodeAll(codec.NewCl100kBase())), &merged{}}
 }
 
 // decodeAll is every token of the library's vocabulary, which it shows only one number at a time.
@@ -43,19 +47,31 @@ func (b *bpe) Count(text string) int {
 		text = string([]rune(text))
 	}
 	count := 0
-	for i := 0; i < len(text); {
-		end := b.split(b.classes, text, i)
+	for i := 0; ; {
+		n, end := b.plain.count(b, text, i)
+		count += n
+		if i = end; i == len(text) {
+			return count
+		}
+		end = b.split(b.classes, text, i)
 		count += b.piece(text[i:end])
 		i = end
 	}
-	return count
 }
 
 func (b *bpe) piece(piece string) int {
 	if b.vocab.rank(piece) != noRank {
 		return 1
 	}
-	if len(piece) <= mergeMax {
+	return b.merge(piece)
+}
+
+// merge counts the tokens of a piece that is none itself.
+func (b *bpe) merge(piece string) int {
+	switch {
+	case len(piece) <= mergedMax:
+		return b.merged.count(b.vocab, piece)
+	case len(piece) <= mergeMax:
 		return mergeScan(b.vocab, piece)
 	}
 	return mergeHeap(b.vocab, piece)

@@ -128,7 +128,7 @@ func TestHeapMergesAsTheScan(t *testing.T) {
 }
 
 func FuzzCount(f *testing.F) {
-	for _, s := range []string{"", "hello world", strings.Repeat("a", 500), strings.Repeat("ab", 200), strings.Repeat(" ", 300), "中文字符", "🙂🙃", "\xff\xfe", "don'T 'LL 'ſ", "\u0301ABC", "\n \n ", "\x7f"} {
+	for _, s := range []string{"", "hello world", strings.Repeat("a", 500), strings.Repeat("ab", 200), strings.Repeat(" ", 300), "中文字符", "🙂🙃", "\xff\xfe", "don'T 'LL 'ſ", "\u0301ABC", "\n \n ", "\x7f", "a\x00b\x00\x00\x00 (\x00)\x00\x00 and a long enough text behind it"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

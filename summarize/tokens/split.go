@@ -1,10 +1,5 @@
 package tokens
 
-import (
-	"math/bits"
-	"unicode/utf8"
-)
-
 // A splitter is the end of the piece that begins at text[i:], i < len(text); byte pairs merge
 // within pieces only. The encodings define their pieces by a regular expression with backtracking
 // and a lookahead. These are the same by hand: every run of characters of one class is looked at a
@@ -13,9 +8,6 @@ type splitter func(c *classes, text string, i int) int
 
 // splitO200k is o200k_base's pattern, alternative by alternative.
 func splitO200k(c *classes, text string, i int) int {
-	if end := plainWord(text, i); end > i {
-		return contraction(text, end)
-	}
 	first, n := c.at(text, i)
 	if end := word(c, text, i, first, n); end > i {
 		return contraction(text, end)
@@ -30,41 +22,6 @@ func splitO200k(c *classes, text string, i int) int {
 		return end
 	}
 	return blanks(c, text, i)
-}
-
-// plainWord is what word is for most words: a blank or none, a capital or none, and small letters, all of ASCII, up to another
-// character of ASCII or the end; i for everything else.
-func plainWord(text string, i int) int {
-	at := i
-	if text[at] == ' ' {
-		at++
-	}
-	if at < len(text) && 'A' <= text[at] && text[at] <= 'Z' {
-		at++
-	}
-	end := smallEnd(text, at)
-	if end == at || end < len(text) && text[end] >= utf8.RuneSelf { // what follows may belong to the word
-		return i
-	}
-	return end
-}
-
-// smallEnd is where the small letters of ASCII from i on end. It examines eight bytes at once: of a byte below 0x80, adding 0x1f sets
-// the high bit from 'a' on, and adding 0x05 from behind 'z' on.
-func smallEnd(text string, i int) int {
-	const every = 0x0101010101010101
-	for ; i+8 <= len(text); i += 8 {
-		x := le64(text, i)
-		low := x & (0x7f * every)
-		small := (low + 0x1f*every) &^ (low + 0x05*every) &^ x & (0x80 * every)
-		if other := small ^ 0x80*every; other != 0 {
-			return i + bits.TrailingZeros64(other)/8
-		}
-	}
-	for i < len(text) && 'a' <= text[i] && text[i] <= 'z' {
-		i++
-	}
-	return i
 }
 
 // word is the pattern's first two alternatives without their contractions, or i where neither

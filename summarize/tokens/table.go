@@ -2,72 +2,102 @@ package tokens
 
 import "math/bits"
 
-// table is a hash table with linear probing that is filled once. It is at most half full.
+// table finds tokens of up to shortMax bytes by these as one number. It is a hash table with linear probing that is filled once, and at
+// most half full. Most look-ups only want to know whether there is a token, so the keys stand by themselves: eight in a cache line.
 type table struct {
-	slots []slot
+	keys  []uint64 // 0: free
+	ranks []rank
 	shift int
 }
 
-// slot holds one token: its bytes (up to shortMax of them) or their hash, and its length or place.
-// A slot with noRank is free.
-type slot struct {
-	key  uint64
-	rank rank
-	aux  uint32
-}
-
 func newTable(n int) table {
-	size := 1 << bits.Len(uint(2*n))
-	t := table{slots: make([]slot, size), shift: 64 - bits.Len(uint(size-1))}
-	for i := range t.slots {
-		t.slots[i].rank = noRank
-	}
-	return t
-}
-
-func (t *table) put(s slot) {
-	i := t.home(s.key)
-	for t.slots[i].rank != noRank {
-		i = (i + 1) & (len(t.slots) - 1)
-	}
-	t.slots[i] = s
+	size := bits.Len(uint(2 * n))
+	return table{keys: make([]uint64, 1<<size), ranks: make([]rank, 1<<size), shift: 64 - size}
 }
 
 // home spreads keys by Fibonacci hashing (Knuth, TAOCP 6.4): the multiplier is 2^64 over the
 // golden ratio.
-func (t *table) home(key uint64) int { return int(key * 0x9E3779B97F4A7C15 >> t.shift) }
+func (t *table) home(key uint64) uint { return uint(key * 0x9E3779B97F4A7C15 >> t.shift) }
 
-func (t *table) short(key uint64, n uint32) rank {
-	mask := len(t.slots) - 1
+// put is called in the order of ranks, so that the tokens that texts have most are found first.
+func (t *table) put(key uint64, r rank) {
+	i := t.home(key)
+	for t.keys[i] != 0 {
+		i = (i + 1) & uint(len(t.keys)-1)
+	}
+	t.keys[i], t.ranks[i] = key, r
+}
+
+// has is rank for who needs no rank.
+func (t *table) has(key uint64) bool {
+	mask := uint(len(t.keys) - 1)
 	for i := t.home(key) & mask; ; i = (i + 1) & mask {
-		s := &t.slots[i]
-		if s.key == key && s.aux == n || s.rank == noRank {
-			return s.rank
+		if k := t.keys[i]; k == key || k == 0 {
+			return k == key
 		}
 	}
 }
 
-func (t *table) long(key uint64, token, arena string) rank {
-	mask := len(t.slots) - 1
+func (t *table) rank(key uint64) rank {
+	mask := uint(len(t.keys) - 1)
 	for i := t.home(key) & mask; ; i = (i + 1) & mask {
-		s := &t.slots[i]
-		if s.rank == noRank || s.key == key && at(arena, s.aux) == token {
-			return s.rank
+		switch t.keys[i] {
+		case key:
+			return t.ranks[i]
+		case 0:
+			return noRank
 		}
 	}
 }
 
-// place packs where a long token stands in the arena (24 bits) and its length (8 bits; the longest
-// token of either encoding has 128 bytes).
-func place(offset, n int) uint32 { return uint32(offset)<<8 | uint32(n) }
+// wideTable is a table of tokens of up to middleMax bytes.
+type wideTable struct {
+	keys  []wideKey
+	ranks []rank
+	shift int
+}
 
-func at(arena string, p uint32) string { return arena[p>>8 : p>>8+p&0xff] }
+type wideKey struct{ low, high uint64 }
 
-// shortMax is how many bytes fit a slot's key.
-const shortMax = 8
+func newWideTable(n int) wideTable {
+	size := bits.Len(uint(2 * n))
+	return wideTable{keys: make([]wideKey, 1<<size), ranks: make([]rank, 1<<size), shift: 64 - size}
+}
 
-// load is a token of up to shortMax bytes as a number; those it lacks are 0, which is why a short
-// slot is compared by length too.
+// hash folds a 128-bit product (as wyhash does). It need not withstand chosen input: the tables hold vocabularies, and
+// their longest probe is fixed by them.
+func (k wideKey) hash() uint64 {
+	hi, lo := bits.Mul64(k.low^0xA0761D6478BD642F, k.high^0xE7037ED1A0B428DB)
+	return (hi ^ lo) * 0x9E3779B97F4A7C15
+}
+
+func (t *wideTable) put(key wideKey, r rank) {
+	i := uint(key.hash() >> t.shift)
+	for t.keys[i] != (wideKey{}) {
+		i = (i + 1) & uint(len(t.keys)-1)
+	}
+	t.keys[i], t.ranks[i] = key, r
+}
+
+func (t *wideTable) rank(key wideKey) rank {
+	mask := uint(len(t.keys) - 1)
+	for i := uint(key.hash()>>t.shift) & mask; ; i = (i + 1) & mask {
+		switch t.keys[i] {
+		case key:
+			return t.ranks[i]
+		case wideKey{}:
+			return noRank
+		}
+	}
+}
+
+const (
+	shortMax  = 8  // bytes of a table's key
+	middleMax = 16 // of a wideTable's
+)
+
+// load is a token of up to shortMax bytes as a number; those it lacks are 0, so two tokens have one number if one of them ends in
+// NUL.
 func load(token string) uint64 {
 	var x uint64
 	switch n := len(token); {
@@ -82,18 +112,7 @@ func load(token string) uint64 {
 	return x
 }
 
-// hash mixes eight bytes at a time by folding 128-bit products (as wyhash does). It need not
-// withstand chosen input: the tables hold vocabularies, and their longest probe is fixed by them.
-func hash(token string) uint64 {
-	h := uint64(len(token))
-	for len(token) > 8 {
-		hi, lo := bits.Mul64(h^le64(token, 0), 0xA0761D6478BD642F)
-		h = hi ^ lo
-		token = token[8:]
-	}
-	hi, lo := bits.Mul64(h^load(token), 0xE7037ED1A0B428DB)
-	return hi ^ lo
-}
+func loadWide(token string) wideKey { return wideKey{le64(token, 0), load(token[8:])} }
 
 // Byte by byte, which the compiler turns into one load.
 

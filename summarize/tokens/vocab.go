@@ -9,58 +9,67 @@ const noRank = rank(1<<32 - 1)
 
 // vocab finds a token's rank by its bytes. Read-only once built.
 //
-// Three tables instead of a map, since lookups are what counting spends its time on: most cost one
-// cache line, and none hashes more bytes than the longest token has.
+// Three tables and a map of what is left, since lookups are what counting spends its time on: most cost one
+// cache line.
 type vocab struct {
-	pairs [1 << 16]rank // by two bytes
-	short table         // of 1 to 8 bytes, by the bytes themselves
-	long  table         // by hash; a hit is compared with the token
-	arena string        // the long tokens' bytes
-	limit int           // length of the longest, in bytes
+	pairs  [1 << 16]rank   // by two bytes
+	short  table           // of 1 to 8 bytes
+	middle wideTable       // of 9 to 16
+	rest   map[string]rank // longer ones, and those that end in NUL
+	limit  int             // length of the longest, in bytes
 }
 
 // newVocab takes every token at its rank; an empty string is a rank without one.
 func newVocab(tokens []string) *vocab {
-	v := &vocab{}
-	longs, bytes := 0, 0
+	v := &vocab{rest: map[string]rank{}}
+	shorts, middles := 0, 0
 	for _, t := range tokens {
 		v.limit = max(v.limit, len(t))
-		if len(t) > shortMax {
-			longs++
-			bytes += len(t)
+		if len(t) <= shortMax {
+			shorts++
+		} else if len(t) <= middleMax {
+			middles++
 		}
 	}
-	v.short, v.long = newTable(len(tokens)-longs), newTable(longs)
+	v.short, v.middle = newTable(shorts), newWideTable(middles)
 	for i := range v.pairs {
 		v.pairs[i] = noRank
 	}
-	arena := make([]byte, 0, bytes)
-	for r, t := range tokens {
-		if len(t) > shortMax {
-			v.long.put(slot{hash(t), rank(r), place(len(arena), len(t))})
-			arena = append(arena, t...)
-			continue
-		}
+	for i, t := range tokens {
+		r := rank(i)
 		if len(t) == 2 {
-			v.pairs[pairIndex(t, 0)] = rank(r)
+			v.pairs[pairIndex(t, 0)] = r
 		}
-		if t != "" {
-			v.short.put(slot{load(t), rank(r), uint32(len(t))})
+		switch {
+		case t == "":
+		case unusual(t):
+			v.rest[t] = r
+		case len(t) <= shortMax:
+			v.short.put(load(t), r)
+		default:
+			v.middle.put(loadWide(t), r)
 		}
 	}
-	v.arena = string(arena)
 	return v
 }
 
+// unusual says that a token is in no table.
+func unusual(token string) bool { return len(token) > middleMax || token[len(token)-1] == 0 }
+
 // rank is noRank where there is no such token.
 func (v *vocab) rank(token string) rank {
-	if len(token) <= shortMax {
-		return v.short.short(load(token), uint32(len(token)))
-	}
-	if len(token) > v.limit {
+	switch {
+	case len(token) > v.limit:
 		return noRank
+	case unusual(token):
+		if r, ok := v.rest[token]; ok {
+			return r
+		}
+		return noRank
+	case len(token) <= shortMax:
+		return v.short.rank(load(token))
 	}
-	return v.long.long(hash(token), token, v.arena)
+	return v.middle.rank(loadWide(token))
 }
 
 // pair is the rank of the two bytes at text[i:].
