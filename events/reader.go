@@ -214,10 +214,13 @@ func exponentOf(s string) (int, error) {
 }
 
 // parseTime reads an RFC 3339 time. Go's parser refuses two forms that the RFC allows: lower-case letters, and a leap
-// second, which parseTime reads as the following second. It also accepts two that the RFC does not allow and that Go
-// won't format: a comma before the fraction and an offset of 24 hours.
+// second, which parseTime reads as the following second. It also accepts some that the RFC does not allow: an hour of one
+// digit, a comma before the fraction, and an offset of 24 hours or 60 minutes, of which Go won't format the first.
 func parseTime(s string) (time.Time, bool) {
-	if len(s) < len("2006-01-02T15:04:05Z") || strings.Contains(s, ",") || strings.HasPrefix(s[len(s)-5:], "24:") {
+	if len(s) < len("2006-01-02T15:04:05Z") || s[len("2006-01-02T15")] != ':' || strings.Contains(s, ",") {
+		return time.Time{}, false
+	}
+	if zone := s[len(s)-len("07:00"):]; zone[2] == ':' && (zone[:2] >= "24" || zone[3:] >= "60") {
 		return time.Time{}, false
 	}
 	b := []byte(s)
