@@ -61,6 +61,7 @@ func TestServiceErrors(t *testing.T) {
 	w := begin(t, "partitions: 2\n")
 	seq := w.message("t", "m1", "one\ntwo\nthree\n")
 	w.thread("t", seq)
+	long := strings.Repeat("\U0010ffff", 1<<20) // more than a message holds, quoted
 	for _, c := range []struct {
 		subject string
 		body    any
@@ -89,13 +90,17 @@ func TestServiceErrors(t *testing.T) {
 		{"precis.message.get.t", object{"message_id": "m2"}, "404"},
 		{"precis.message.get.nobody", object{"message_id": "m1"}, "404"},
 		{"precis.message.get.t", object{"message_id": strings.Repeat("x", 1000)}, "404"},
+		{"precis.message.get.t", object{"message_id": long}, "404"},
+		{"precis.thread.context.t", object{"format": long}, "400"},
+		{"precis.thread.context.t", object{long: 1}, "400"},
+		{"precis.thread.summarize.t", object{"kind": long}, "400"},
 		{"precis.summary.get.sum_0123", nil, "404"},
 		{"precis.summary.get.=", nil, "404"},
 		{"precis.summary.get." + strings.Repeat("y", 4000), nil, "404"},
 	} {
 		r := w.ask(c.subject, c.body)
 		if r.code != c.code || r.why == "" {
-			t.Errorf("%.60s %v: %q %q, want %s", c.subject, c.body, r.code, r.why, c.code)
+			t.Errorf("%.60s %.200v: %q %.200q, want %s", c.subject, c.body, r.code, r.why, c.code)
 		}
 		if strings.ContainsAny(r.why, "\r\n") {
 			t.Errorf("%.60s: %q breaks the line", c.subject, r.why)

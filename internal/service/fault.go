@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"precis/internal/content"
@@ -52,8 +53,20 @@ func (e *BeyondEnd) Error() string {
 	return fmt.Sprintf("min_event_seq %d is beyond the last event, %d: give the sequence of a publish ack", e.Seq, e.Last)
 }
 
+// maxMessage bounds the message of a fault, in bytes. It may quote what the request says, which may be as long as the server lets through, and an
+// answer beyond that is never sent. The header of an answer with five ids of the longest kind fits.
+const maxMessage = 4 << 10
+
 // asFault gives every error a code.
 func asFault(err error) *Fault {
+	f := faultOf(err)
+	if len(f.Message) <= maxMessage {
+		return f
+	}
+	return &Fault{Code: f.Code, Message: strings.ToValidUTF8(f.Message[:maxMessage], "") + "…"}
+}
+
+func faultOf(err error) *Fault {
 	var f *Fault
 	var beyond *BeyondEnd
 	switch {
