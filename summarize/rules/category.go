@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"regexp"
 	"strings"
 
 	"precis/summarize/lex"
@@ -64,7 +65,7 @@ func categoryOf(toolName string, args call.Arguments, content string) Category {
 	c := categoryByName(toolName)
 	switch c {
 	case CommandOutput:
-		return categoryByCommand(args.Command(), content)
+		return categoryByCommand(args, content)
 	case WriteResult:
 		if strings.EqualFold(args.Text("command"), "view") {
 			return FileContent // str_replace_editor and similar tools read and write under one name
@@ -82,9 +83,13 @@ func categoryOf(toolName string, args call.Arguments, content string) Category {
 }
 
 // categoryByCommand refines a shell's output: it gets the category of its command.
-func categoryByCommand(command, content string) Category {
+func categoryByCommand(args call.Arguments, content string) Category {
+	command := args.Command()
 	c, known := commandCategories[commandName(command)]
 	if !known {
+		if len(args.Parts()) > 0 && !gitTree.MatchString(content) {
+			return FileContent
+		}
 		if isFetch(command) || command == "" {
 			return categoryByShape(shapeOf(content), CommandOutput)
 		}
@@ -96,6 +101,9 @@ func categoryByCommand(command, content string) Category {
 	return c
 }
 
+// gitTree matches what git shows of a directory.
+var gitTree = regexp.MustCompile(`(?m)\A(?:.*\n){0,6}tree \S+:\S*\n\n`)
+
 func categoryByContent(args call.Arguments, content string) Category {
 	if c := categoryByShape(shapeOf(content), Other); c != Other {
 		return c
@@ -104,7 +112,7 @@ func categoryByContent(args call.Arguments, content string) Category {
 	case args.Url() != "":
 		return WebContent
 	case args.Command() != "":
-		return categoryByCommand(args.Command(), content)
+		return categoryByCommand(args, content)
 	}
 	return Other
 }

@@ -160,13 +160,13 @@ func newDocument(content string, category Category, args call.Arguments) documen
 		return d
 	}
 	d.digest = d.digest && (d.shape == shapePlain || d.shape == shapeNumbered)
-	if path, _ := args.Shown(); d.shape == shapePlain && path == "" && (category == CommandOutput || category == FileContent) {
+	if category == FileContent {
+		d.divide(args.Parts(), text)
+	}
+	if path, _ := args.Shown(); d.shape == shapePlain && path == "" && len(d.parts) == 0 && (category == CommandOutput || category == FileContent) {
 		d.files = printsFiles(text)
 	}
 	d.ruled = category == WriteResult && showsVersions(text)
-	if category == FileContent && !d.files {
-		d.divide(args.Parts(), text)
-	}
 	d.nested = d.nested || yamlKey.MatchString(text) && len(yamlKey.FindAllString(text, leastKeys)) == leastKeys && !strings.Contains(text, ";\n")
 	if d.log = (d.shape == shapePlain || d.shape == shapeNumbered) && (category == FileContent || category == CommandOutput) && isLog(args, text); d.log && category == FileContent {
 		d.noisy, d.endFirst, d.prose, d.digest, d.literal = true, true, false, false, false
@@ -242,11 +242,28 @@ func (d *document) addAll(text string, number int) int {
 		if number > 0 {
 			number++
 		}
-		if d.shape == shapePlain && number > 0 && text != "" && middleNote.MatchString(raw) {
+		if d.shape == shapePlain && number > 0 && text != "" && isMiddle(raw) {
 			d.middleCut, number = true, 0
 		}
 	}
 	return number
+}
+
+// isMiddle reports whether a line says that lines behind it are left out, or that lines within it are: `the end of o…2403 tokens truncated…ne line`.
+func isMiddle(raw string) bool {
+	return middleNote.MatchString(raw) || strings.Contains(raw, " truncated…") && middleWithin.MatchString(raw)
+}
+
+var middleWithin = regexp.MustCompile(`…\d+ (?:tokens|lines|chars|characters|bytes) truncated…`)
+
+// saysMiddle reports whether a text has such a line.
+func saysMiddle(text string) bool {
+	for raw := range strings.Lines(text) {
+		if isMiddle(strings.TrimRight(raw, "\n")) {
+			return true
+		}
+	}
+	return false
 }
 
 // middleNote is a line that a tool puts in the place of what it leaves out.
@@ -401,8 +418,8 @@ func (d *document) add(raw string, number int) {
 		}
 		l.group = d.under
 	}
-	if len(d.parts) > 1 {
-		d.place(&l)
+	if len(d.parts) > 1 && d.place(&l) {
+		return
 	}
 	d.around = d.around || l.context
 	if l.group < 0 {

@@ -495,11 +495,22 @@ func (f *facts) file(args call.Arguments, doc *document) {
 			}
 		}
 		f.add("File", clipLeft(lex.OneLine(path), maxPath))
-		if doc.shape != shapeNumbered && strings.Contains(extent, "-") {
+		if revision := args.Revision(); revision != "" { // it is not what is there now
+			f.wide = true
+			extent += " at " + clipRevision(revision)
+			f.note("revision", revision)
+		}
+		if doc.shape != shapeNumbered && partOf.MatchString(extent) {
 			f.add("Part", extent) // of a file whose lines have no numbers here
 		} else {
 			f.add("Lines", extent)
 		}
+	} else if names := filesOf(args.Parts()); len(names) > 1 {
+		f.wide = true
+		f.add("Files", quoted(fittingNames(names, maxFiles), maxCommand))
+		f.note("files", strings.Join(names, ", "))
+		f.note("lines", doc.total)
+		return
 	} else {
 		f.asked(args)
 		f.add("Output", lex.Counted(doc.total, "line"))
@@ -513,6 +524,47 @@ func (f *facts) file(args call.Arguments, doc *document) {
 		f.note("type", kind)
 	}
 	f.modules(doc)
+}
+
+// partOf matches the extent of a part.
+var partOf = regexp.MustCompile(`^\d+-\d`)
+
+// filesOf returns the short names of the files that parts are of.
+func filesOf(list []call.Part) (names []string) {
+	var paths []string
+	for _, p := range list {
+		if name := p.Name(list); p.Path != "" && !slices.Contains(paths, name) {
+			paths = append(paths, name)
+		}
+	}
+	for _, name := range shortNames(paths) {
+		names = append(names, lex.OneLine(name))
+	}
+	return names
+}
+
+// maxFiles is how much of the names of several files is told, in code points.
+const maxFiles = 44
+
+// fittingNames joins names, as many as fit: `a.go, b.go +3`.
+func fittingNames(names []string, room int) string {
+	text := names[0]
+	for i, name := range names[1:] {
+		if left := len(names) - i - 1; lex.Runes(text)+lex.Runes(name)+len(", +99") > room {
+			return text + " +" + itoa(left)
+		}
+		text += ", " + name
+	}
+	return text
+}
+
+// clipRevision shortens the name of a revision, and a hash as git does.
+func clipRevision(revision string) string {
+	const longest, whole, short = 20, 40, 8
+	if len(revision) == whole && strings.Trim(revision, "0123456789abcdef") == "" {
+		return revision[:short]
+	}
+	return quoted(clipLeft(lex.OneLine(revision), longest), longest)
 }
 
 // arrays states the largest array of objects in a file of JSON, if it is the only member of its name: else the number would be read as that of all.

@@ -445,6 +445,7 @@ func (d *document) secondLevel() int {
 // outline finds the declarations of a file of code, those of the top level first.
 func (d *document) outline() []landmark {
 	var outer, inner []landmark
+	files := shortNames(d.groups)
 	for i := range d.lines {
 		l := &d.lines[i]
 		if !l.starts {
@@ -457,6 +458,12 @@ func (d *document) outline() []landmark {
 		if decl, ok := outline.In(l.text, l.indent, next); ok {
 			m := landmark{line: i, name: decl.Name, worth: declarationWorth}
 			l.mark = decl.End
+			if d.several && l.group >= 0 {
+				m.dir, m.base = files[l.group], m.name
+				if l.number > 0 {
+					m.base = itoa(l.number) + " " + m.name
+				}
+			}
 			if decl.Deep {
 				inner = append(inner, m)
 			} else {

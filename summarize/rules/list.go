@@ -27,6 +27,10 @@ func (c *chooser) divide() {
 	d := c.doc
 	c.place = c.words.ints.Take(len(c.words.words))
 	byGroup := map[int]int32{}
+	var short []string
+	if d.several {
+		short = shortNames(d.groups)
+	}
 	for _, m := range d.landmarks {
 		if m.file {
 			byGroup[d.lines[m.line].group] = int32(len(c.sections))
@@ -54,7 +58,11 @@ func (c *chooser) divide() {
 		case !ok && group >= 0: // a file behind the last landmark
 			at = int32(len(c.sections))
 			byGroup[group] = at
-			c.sections = append(c.sections, section{landmark: landmark{line: line, name: d.groupName(group), file: true}})
+			name := d.groupName(group)
+			if d.several {
+				name = short[group]
+			}
+			c.sections = append(c.sections, section{landmark: landmark{line: line, name: name, file: true}})
 		case !ok:
 			at = words.None
 		}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"precis/summarize/lex"
@@ -383,36 +384,79 @@ func undotted(content string) (numbered string, ok bool) {
 
 // divide tells which lines of which files an output has.
 func (d *document) divide(list []call.Part, text string) {
+	numbered := slices.ContainsFunc(list, func(p call.Part) bool { return p.Numbered })
 	switch {
-	case d.shape == shapeNumbered && len(list) > 1:
+	case d.shape == shapeNumbered && len(list) > 1 && numbered && !overlapping(list):
 		d.parts = list
-	case d.shape == shapePlain:
-		d.parts = call.Settled(list, strings.Count(strings.TrimSuffix(text, "\n"), "\n")+1)
+	case d.shape == shapePlain && !numbered && !(len(list) > 1 && saysMiddle(text)):
+		d.parts = call.Settled(list, text)
 		d.counted = len(d.parts) > 1 || len(d.parts) == 1 && d.parts[0].From > 1
 	}
-	for _, p := range d.parts {
-		d.several = d.several || p.Path != d.parts[0].Path
+	var first *call.Part
+	for i := range d.parts {
+		if p := &d.parts[i]; p.Path != "" || p.From == 0 {
+			if first == nil {
+				first = p
+			}
+			d.several = d.several || p.Path != first.Path || p.Revision != first.Revision
+		}
 	}
 }
 
-// place gives a line the number that it has in its file, and the file if there are several.
-func (d *document) place(l *line) {
+// overlapping reports whether a line with a number may be of either of two files: the first one may end in front of it.
+func overlapping(list []call.Part) bool {
+	last := -1
+	for i, p := range list {
+		if p.Path == "" {
+			continue
+		}
+		if last >= 0 && (p.Path != list[last].Path || p.Revision != list[last].Revision) && p.From > list[last].From && list[last].Has(p.From) {
+			return true
+		}
+		last = i
+	}
+	return false
+}
+
+// place gives a line the number that it has in its file, and the file if there are several; it reports whether the line is one that echo printed.
+func (d *document) place(l *line) (drop bool) {
 	if d.shape == shapeNumbered {
-		for d.part+1 < len(d.parts) && l.number > 0 && (l.number < d.partLine || !d.parts[d.part].Has(l.number)) {
-			d.part, d.partLine = d.part+1, 0
+		if l.number == 0 && l.text != "" && d.parts[d.part].Says == l.text {
+			return true
+		}
+		for next := d.part + 1; next < len(d.parts); next++ {
+			if p := d.parts[next]; p.Says != "" && l.number == 0 && p.Says == l.text {
+				d.part, d.partLine = next, 0
+				return true
+			}
+			if l.number == 0 || d.parts[next].Path != "" && d.parts[d.part].Path != "" && l.number >= d.partLine && d.parts[d.part].Has(l.number) {
+				break
+			}
+			if d.parts[next].Path != "" {
+				d.part, d.partLine = next, 0
+			}
 		}
 		d.partLine = max(l.number, d.partLine)
+		if p := &d.parts[d.part]; l.number > 0 && p.Path != "" {
+			p.Lines = max(p.Lines, l.number-p.From+1)
+		}
 	} else {
-		if d.partLine == d.parts[d.part].Size() && d.part+1 < len(d.parts) {
+		if d.partLine == d.parts[d.part].Lines && d.part+1 < len(d.parts) {
 			d.part, d.partLine = d.part+1, 0
 		}
-		l.number = d.parts[d.part].From + d.partLine
+		if l.number = 0; d.parts[d.part].From > 0 {
+			l.number = d.parts[d.part].From + d.partLine
+		}
 		d.partLine++
 	}
 	switch p := d.parts[d.part]; {
+	case p.Path == "" && p.From > 0:
+		l.number = 0
+		return d.shape == shapePlain
 	case p.Path == "":
 		l.number = 0
 	case d.several:
-		l.group = d.group(p.Path)
+		l.group = d.group(p.Name(d.parts))
 	}
+	return false
 }
