@@ -25,6 +25,9 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 	if doc.shape != shapeSnapshot { // where the element that was acted on is looked for
 		words.shown(header)
 	}
+	if doc.prose && len(doc.landmarks) > 0 && strings.Contains(header, "Title: "+doc.landmarks[0].name) { // it is told
+		doc.landmarks = doc.landmarks[1:]
+	}
 	sketched := strings.Count(header, "\n")
 	doc.countErrors(f.same)
 	c := newChooser(doc, words)

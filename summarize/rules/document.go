@@ -448,7 +448,7 @@ func (d *document) add(raw string, number int) {
 	}
 	l.kind = outline.KindOf(l.text, d.shape == shapeDiff)
 	l.declares = l.kind == outline.DeclarationLine && len(l.text) < longest/2
-	if d.noisy && clean.IsNoise(l.text) {
+	if d.noisy && clean.IsNoise(l.text) || d.prose && strings.HasPrefix(l.text, toModel) {
 		d.dropped++
 		return
 	}

@@ -85,6 +85,7 @@ func (d *document) remarks() []float64 {
 	for i := range d.lines {
 		if l := &d.lines[i]; d.endFirst && len(l.text) <= shortLine && statusHead.MatchString(l.text) {
 			worth[i] = headWorth
+			d.remarkBelow(i, worth)
 		}
 	}
 	commit := false
@@ -115,6 +116,20 @@ func (d *document) remarks() []float64 {
 		d.remarkLast(worth)
 	}
 	return worth
+}
+
+// mostBelow is how many of the files below such a line are worth as much: that there are changes says little without what changed.
+const mostBelow = 8
+
+// remarkBelow gives worth to the files that git names below the head of a status.
+func (d *document) remarkBelow(head int, worth []float64) {
+	named := 0
+	for i := head + 1; i < len(d.lines) && d.lines[i].text != "" && named < mostBelow; i++ {
+		if _, end := changedIn(d.lines[i].text); end > 0 {
+			worth[i] = headWorth
+			named++
+		}
+	}
 }
 
 // remarkSource gives worth to what changed in a diff, what a search found, and what code does.

@@ -32,3 +32,28 @@ func TestStateOnce(t *testing.T) {
 		t.Errorf("%d times in\n%s", n, out.Text)
 	}
 }
+
+// TestStatusNamesFiles: what changed stands below the line that says that something did.
+func TestStatusNamesFiles(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("$ bun test src/\nbun test v1.3.5 (1e86cebd)\n")
+	for i := range 60 {
+		fmt.Fprintf(&b, "[Parser] Warning: could not parse evaluator %d of response %x as JSON\n", i, i*7919)
+	}
+	b.WriteString(" 130 pass\n 0 fail\nOn branch main\n\nChanges not staged for commit:\n  (use \"git add <file>...\" to update what will be committed)\n\tmodified:   src/remediation/git-operations.ts\n\tdeleted:    src/remediation/old.ts\n\nno changes added to commit\n")
+	out := ToolOutput(Input{MessageID: "m7", ToolName: "Bash", Arguments: []byte(`{"command":"git commit -m fix"}`), Content: b.String(), MaxChars: 800, PreserveErrors: true})
+	for _, want := range []string{"src/remediation/git-operations.ts", "src/remediation/old.ts"} {
+		if !strings.Contains(out.Text, want) {
+			t.Errorf("no %s in\n%s", want, out.Text)
+		}
+	}
+}
+
+// TestSearchReminder: what a search tool says to the model is no part of what it found.
+func TestSearchReminder(t *testing.T) {
+	found := strings.Repeat("Unused exports are found by the checker, which reads the packages' entry points and their imports in turn. ", 20)
+	out := ToolOutput(Input{MessageID: "m7", ToolName: "WebSearch", Arguments: []byte(`{"query":"unused exports"}`), Content: found + "\n\n\nREMINDER: You MUST include the sources above in your response to the user using markdown hyperlinks.", MaxChars: 800})
+	if strings.Contains(out.Text, "REMINDER") || strings.Contains(out.Text, "hyperlinks") {
+		t.Error(out.Text)
+	}
+}

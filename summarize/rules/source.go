@@ -24,6 +24,9 @@ var (
 	wrapNote = regexp.MustCompile(`(?i)^[\[(<.…= ]{1,6}\s?(?:\d+ more lines|\d+ lines? (?:more|remaining|omitted)|showing lines|end of file|file has more lines|output truncated|truncated:|results are truncated|content truncated|more lines available).{0,200}$|^Shell cwd was reset to |^</?(?:output|stdout|stderr|file|content|result|persisted-output|usage)>$|^<cwd>.*</cwd>$|^agentId: \w+|^<usage>|^(?:total_tokens|tool_uses|duration_ms|subagent_tokens): \d+(?:</usage>)?$|^</?system>|^<shellId: \d+ .{0,80}>$`)
 )
 
+// toModel is how a line begins that a search tool adds for the model that called it.
+const toModel = "REMINDER: You MUST include the sources"
+
 // stillRuns matches what says that a command goes on, and by which id it is asked for.
 var stillRuns = regexp.MustCompile(`(?i)\b(?:(?:process|command|shell) (?:is )?(?:still )?running|running in (?:the )?background)\b[^\n]{0,20}?\b((?:id|session)[:= ]+(?:id[:= ]+)?[\w-]+)`)
 
