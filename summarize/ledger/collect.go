@@ -30,10 +30,11 @@ func collect(messages []Message, try func(f func())) Ledger {
 		Messages: len(messages),
 		Requests: c.requests.list, Instructions: c.instructions.list, Decisions: c.decisions.list, Plans: c.plans.list, Answers: c.answers.list,
 		Branches: c.branches.list, Commits: c.commits.list, Events: c.events.list, Calls: c.trail, Runs: c.runs.list, Tasks: latestList(c.tasks.list),
-		Files: c.files.list, Acted: c.acted,
+		Files: c.files.list, Acted: c.acted, Ends: c.handed,
 	}
 	if len(messages) > 0 {
 		l.From, l.To = messages[0].Ordinal, messages[len(messages)-1].Ordinal
+		l.EndsFrom = l.From
 	}
 	return l
 }
@@ -81,13 +82,14 @@ type collector struct {
 
 	requests, instructions, decisions, plans, answers, branches, commits, events entries[Note]
 
-	acted uint64   // the first call that may have changed files
-	left  []string // what the write that is read takes out of its file
-	swaps uint64   // the texts that it replaces by others, 0 if they aren't known
-	trail []Note   // the calls of tools, in order
-	runs  entries[Run]
-	tasks entries[Task]
-	files entries[File]
+	handed []uint64 // where the assistant handed back to the user
+	acted  uint64   // the first call that may have changed files
+	left   []string // what the write that is read takes out of its file
+	swaps  uint64   // the texts that it replaces by others, 0 if they aren't known
+	trail  []Note   // the calls of tools, in order
+	runs   entries[Run]
+	tasks  entries[Task]
+	files  entries[File]
 }
 
 // entries is a list that is also found by name. It keeps the order of first occurrence, so that the same messages give
@@ -194,6 +196,9 @@ func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 		}
 		c.dir, c.away = "", false
 		return
+	}
+	if finishing.MatchString(call.Name) {
+		c.handed = append(c.handed, at)
 	}
 	if c.unanswered(at, result) {
 		return // nothing is known to have happened

@@ -97,7 +97,7 @@ ok: I looked at it.\n\n**Overall:** the pier has no lamp` + "\nassistant: ok", [
 		{"a command of the program", ask + "assistant: Shall I rotate it each night?\nuser: /the\nassistant: ok\nuser: go on", nil, []string{"(to:"}},
 		{"what became of a request", ask + "user: Where does the clerk keep the log of all bookings?\n" + bash("ls quay") + "ok: log\nassistant: The log is kept in `quay/log`, one file every day.\nuser: Then print the berth on each ticket.\nuser: And the price of it.",
 			[]string{"keep the log of all bookings? → answered: The log is kept in `quay/log`, one file every day.\n"}, nil},
-		{"an answer to something else", ask + "user: Where does the clerk keep the log of all bookings?\nassistant: All of the ferries wait at the pier now.\nuser: Then print the berth on each ticket.\nuser: And the price of it.", nil, []string{"answered"}},
+		{"an answer to something else", ask + "user: Where does the clerk keep the log of all bookings?\nassistant: All of the ferries wait at the pier now.\nuser: Then print the berth on each ticket.\nuser: And the price of it.", nil, []string{"→ answered"}},
 		{"an answer that was none", ask + "user: Where does the clerk keep the log of all bookings?\nassistant: API Error: 500 the server is under high load now\nuser: Then print the berth on each ticket.\nuser: And the price of it.", nil, []string{"→"}},
 		{"no request in the span", edit + "assistant: The bookings are written at once now, by the clerk.", []string{"Goal: " + askedElsewhere}, nil},
 

@@ -65,36 +65,58 @@ func TestRunOfATurn(t *testing.T) {
 	}
 }
 
-// What became of a request is told in a word where there is no room for more: one that was done does not look open.
-func TestRequestsAnsweredInAWord(t *testing.T) {
+// Requests that got a reply do not look open where there is no room for what was said: those without one are marked.
+func TestRequestsReplied(t *testing.T) {
 	const edit = `call Edit {"file_path":"/w/quay/book.go","new_string":"x"}` + "\nok: done\n"
 	script1 := "user: Why does the harbour's clerk lose a booking when two pilots ask for one berth at once?\nassistant: The clerk of the harbour reads the berth before it locks the book, so that both pilots get the berth.\n"
 	for i := range 6 {
 		script1 += fmt.Sprintf("user: Now tell me why the lamp number %d of the harbour is dark at noon.\nassistant: The lamp number %d is dark since its clock counts the hours of the winter, which are not those of the harbour at noon.\n", i, i)
 	}
-	script1 += "user: Then write the berth into the book.\n" + edit + "user: And now print the whole book for the pilots, with their berths and the hours.\nassistant: ok\n"
-	long := Collect(script(script1)).Trim()
-	text := long.Text(1500)
-	for _, want := range []string{"→ answered\n", "→ then: edited book.go\n"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is not in\n%s", want, text)
+	broken := "user: Then write the berth into the book.\n" + edit + "user: Look up who keeps the keys of the harbour.\n" + claude("ls keys") + "ok: clerk\n" + "user: Ask the pilots of the harbour what they owe.\nassistant: API Error: 500 the server is under high load now\n"
+	goOn := "user: Count the ropes that lie on the pier of the harbour.\nassistant: Request was aborted.\nuser: continue\nassistant: There are nine.\n"
+	newest := "user: And now print the whole book for the pilots, with their berths and the hours.\nassistant: ok\n"
+	long := Collect(script(script1 + broken + goOn + newest)).Trim()
+	for _, chars := range []int{900, 1500, 6000} {
+		text := long.Text(chars)
+		for _, want := range []string{"- (", allReplied + ")\n", "keys of the harbour. → no reply\n", "what they owe. → no reply\n", "\n- And now print the whole book"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%d: %q is not in\n%s", chars, want, text)
+			}
+		}
+		if !strings.Contains(text, "into the book. → worked on\n") && !strings.Contains(text, "into the book. → then: edited book.go\n") {
+			t.Errorf("%d: what was edited is not in\n%s", chars, text)
+		}
+		for _, not := range []string{"the pier of the harbour. →", "hours. →", "pilots ask for one berth at once? → no"} {
+			if strings.Contains(text, not) {
+				t.Errorf("%d: %q is in\n%s", chars, not, text)
+			}
+		}
+		list := script("user: x")
+		list[0].Content = events.TextContent(text + "\n\nWrite the log, please.")
+		for _, n := range unguarded(list).Requests {
+			if strings.Contains(n.Text, " → ") || strings.Contains(n.Text, allReplied) {
+				t.Errorf("adopted with its outcome: %q", n.Text)
+			}
 		}
 	}
-	for line := range strings.SplitSeq(text, "\n") {
-		if strings.HasPrefix(line, "- Now tell") && !strings.Contains(line, " → answered") {
-			t.Errorf("no outcome of %q", line)
+	// A boundary between spans is none of a turn, and of a ledger of another version nothing is known.
+	messages := script(script1 + broken + goOn + newest)
+	for cut := 1; cut < len(messages); cut++ {
+		if text := Join([]Ledger{Collect(messages[:cut]).Trim(), Collect(messages[cut:]).Trim()}).Text(1500); text != long.Text(1500) {
+			t.Fatalf("cut at %d:\n%s", cut, text)
 		}
 	}
-	// Without room for the words, the requests themselves come first.
-	if text := long.Text(620); strings.Contains(text, " → answered\n- Now tell") && !strings.Contains(text, "print the whole book") {
-		t.Errorf("the newest request is lost:\n%s", text)
+	long.Ends, long.EndsFrom = nil, 0
+	if text := long.Text(1500); strings.Contains(text, allReplied) || strings.Contains(text, noReply) {
+		t.Errorf("of another version:\n%s", text)
 	}
-	again := Collect(script("user: x")).Requests
-	list := script("user: x")
-	list[0].Content = events.TextContent(text + "\n\nWrite the log, please.")
-	for _, n := range unguarded(list).Requests {
-		if strings.Contains(n.Text, " → ") {
-			t.Errorf("adopted with its outcome: %q of %d", n.Text, len(again))
+	// Agents that hand back with a call.
+	asks := func(tool string) string {
+		return "user: Count the boats in the harbour at night.\n" + edit + "user: Tell the clerk which ropes of the pier are old.\n" + "call " + tool + ` {"result":"There are nine."}` + "\nok: \nuser: And those at sea, with the names of the pilots.\n"
+	}
+	for tool, hands := range map[string]bool{"attempt_completion": true, "finish": true, "send_msg_to_user": true, "Read": false} {
+		if text := Collect(script(asks(tool))).Text(2000); !strings.Contains(text, "at night. → then: edited") || strings.Contains(text, "→ no reply") || strings.Contains(text, allReplied) != hands {
+			t.Errorf("%s:\n%s", tool, text)
 		}
 	}
 }

@@ -28,6 +28,9 @@ type Ledger struct {
 	Files        []File `json:"files,omitempty"`
 	Acted        uint64 `json:"acted,omitempty"`  // ordinal of the first call that may have changed files
 	Omitted      Counts `json:"omitted,omitzero"` // what Trim dropped
+
+	Ends     []uint64 `json:"ends,omitempty"`      // ordinals of the messages with which the assistant hands back to the user, ascending
+	EndsFrom uint64   `json:"ends_from,omitempty"` // from which on they are known
 }
 
 // Note is a statement, verbatim.

@@ -37,6 +37,7 @@ func Merge(spans ...Ledger) Ledger {
 		for _, n := range spans[i].Calls {
 			merged.Calls = follow(merged.Calls, n)
 		}
+		merged.Ends, merged.EndsFrom = append(merged.Ends, spans[i].Ends...), cmp.Or(merged.EndsFrom, spans[i].EndsFrom)
 		merged.Omitted = merged.Omitted.plus(spans[i].Omitted)
 	}
 	return merged
@@ -125,6 +126,7 @@ const (
 	maxFiles = 300
 	maxPlans = 3
 	maxCalls = 20
+	maxEnds  = 300
 )
 
 // Trim returns a ledger within bounds: it keeps some 20 KiB, whatever the span. It drops the oldest entries, read files
@@ -138,6 +140,9 @@ func (l Ledger) Trim() Ledger {
 	l.Events = keep(l.Events, maxNotes, &uncounted, Note.age)
 	l.Calls = keep(l.Calls, maxCalls, &uncounted, Note.age)
 	l.Answers = keep(l.Answers, maxNotes, &uncounted, Note.age)
+	if over := len(l.Ends) - maxEnds; over > 0 {
+		l.EndsFrom, l.Ends = l.Ends[over-1], slices.Clone(l.Ends[over:])
+	}
 	l.Plans = keep(l.Plans, maxPlans, &uncounted, Note.age)
 	l.Commits = keep(l.Commits, maxNotes, &l.Omitted.Commits, Note.rank)
 	l.Runs = keep(l.Runs, maxRuns, &l.Omitted.Runs, Run.rank)

@@ -27,6 +27,9 @@ func (c *collector) statements(m Message) {
 		c.told = text
 	}
 	answers := whole && len(m.ToolCalls) == 0
+	if opens := strings.TrimSpace(text); answers && opens != "" && !outage.MatchString(opens) {
+		c.handed = append(c.handed, m.Ordinal)
+	}
 	plan := lastWords(text, answers)
 	if plan != "" {
 		rank := 0

@@ -22,12 +22,14 @@ type view struct {
 	takenOut []taken
 	files    []File
 	lines    map[string]scope
-	spare    int // what the sections leave, for what is worth telling only then
+	began    []uint64          // where the turns of requests of some length begin
+	turnEnds map[string]string // how the turn of a request ended, as far as it was asked for
+	spare    int               // what the sections leave, for what is worth telling only then
 }
 
 func newView(l Ledger) *view {
 	l.Requests, l.Runs = meant(l.Requests), apart(l.Runs)
-	v := &view{l: l, files: together(l.Files), lines: map[string]scope{}}
+	v := &view{l: l, files: together(l.Files), lines: map[string]scope{}, turnEnds: map[string]string{}}
 	if len(l.Requests) == 0 {
 		return v
 	}
@@ -36,6 +38,9 @@ func newView(l Ledger) *view {
 	v.undoing = slices.DeleteFunc(slices.Clone(l.Requests), func(n Note) bool { return !undoing.MatchString(n.Text) })
 	v.takenOut = takenOut(v.undoing)
 	for _, n := range highestFirst(l.Requests, func(n Note) int64 { return -int64(n.Last) }) {
+		if n.substantial() {
+			v.began = append(v.began, n.Last)
+		}
 		switch {
 		case n.Text == v.goal.Text:
 		case n.Text != newest.Text && (turn.MatchString(lex.Clip(n.Text, 80)) || restates(n.Text, v.goal.Text)):
@@ -117,7 +122,7 @@ func (v *view) sections(room int) []section {
 	return []section{
 		{titleGoal + ":", 0, 14, v.goalLines},
 		{titleInstructions + ":", room * mostInstructions / 100, 11, v.instructions},
-		{titleRequests + ":", 0, 24, v.requestLines},
+		{titleRequests + ":", 0, 26, v.requestLines},
 		{titleDecisions + ":", 0, 18, v.decisions},
 		{titleState + ":", room * mostState / 100, 15, v.state},
 		{title, min(names, room*mostFiles/100), 8, v.fileLines},
@@ -152,9 +157,12 @@ func (v *view) goalLines(room int) []string {
 			began = mark
 		}
 	}
-	marks := v.reserved([]Note{v.goal}, first-min(leastOpening, lex.Runes(v.goal.Text))-lex.Runes(began)-1)
-	lines := []string{began + withAsk(v.goal.Text, first-marks-lex.Runes(began)-1)}
-	v.answer([]Note{v.goal}, lines, max(marks, min(v.spare, room-cost(lines))))
+	mark := v.endedTurn(v.goal)
+	if first-lex.Runes(began+mark) <= min(leastOpening, lex.Runes(v.goal.Text)) {
+		mark = ""
+	}
+	lines := []string{began + withAsk(v.goal.Text, first-lex.Runes(began+mark)-1) + mark}
+	v.answer([]Note{v.goal}, lines, min(v.spare, room-cost(lines)))
 	room -= lex.Runes(lines[0]) + 1
 	for i, n := range turns {
 		each := room / (len(turns) - i)
@@ -194,7 +202,7 @@ func (v *view) requestLines(room int) []string {
 	}
 	answer := ""
 	if n := len(list) - 1; n > 0 && !list[n].substantial() {
-		answer, list = "\n- "+list[n].Text, list[:n]
+		answer, list = v.unlessReplied(list[n-1])+"\n- "+list[n].Text, list[:n]
 		room -= lex.Runes(answer)
 	}
 	older, last := list[:len(list)-1], list[len(list)-1]
@@ -205,71 +213,96 @@ func (v *view) requestLines(room int) []string {
 	if omitted > 0 {
 		where = "others" // a ledger drops short ones from between
 	}
-	least := 0
+	least, head := 0, ""
+	size := func(n Note) int { return min(lex.Runes(n.Text), leastOpening) + lex.Runes(v.unlessReplied(n)) + 3 }
 	for _, n := range older {
-		least += min(lex.Runes(n.Text), leastOpening) + 3
+		least += size(n)
+	}
+	if len(older) > 0 && room > 4*leastOpening && v.ending(older[0]) {
+		head = allReplied
+		room -= len("- ()\n" + head)
 	}
 	newest := "- " + withAsk(last.Text, max(room/2, room-least)-3)
 	room -= lex.Runes(newest) + 1
 	if least > room || omitted > 0 {
-		room -= len("- (1234 earlier)\n")
+		room -= len("(1234 earlier; ")
 	}
 	for least > room && len(older) > 0 {
-		least -= min(lex.Runes(older[0].Text), leastOpening) + 3
+		least -= size(older[0])
 		older, omitted = older[1:], omitted+1
 	}
 	var lines []string
 	for _, n := range older {
 		lines = append(lines, "- "+n.Text)
+		room -= lex.Runes(v.unlessReplied(n))
 	}
-	marks := v.reserved(older, room-least)
-	long := longest(lines, room-marks)
+	long := longest(lines, room)
 	for i, n := range older {
-		lines[i] = "- " + withAsk(n.Text, long-2)
+		mark := v.unlessReplied(n)
+		lines[i], room = "- "+withAsk(n.Text, long-2)+mark, room+lex.Runes(mark)
 	}
-	v.answer(older, lines, max(marks, min(v.spare, room-cost(lines))))
+	v.answer(older, lines, min(v.spare, room-cost(lines)))
+	if !slices.ContainsFunc(lines, func(l string) bool { return !strings.Contains(l, " → ") }) {
+		head = ""
+	}
 	if omitted > 0 {
-		lines = slices.Insert(lines, 0, fmt.Sprintf("- (%d %s)", omitted, where))
+		head = strings.TrimSuffix(fmt.Sprintf("%d %s; %s", omitted, where, head), "; ")
+	}
+	if head != "" {
+		lines = slices.Insert(lines, 0, "- ("+head+")")
 	}
 	return append(lines, newest+answer)
 }
 
-// outcomeOfRequest is what became of a request, as told where there is room for it, and in a word.
-type outcomeOfRequest struct{ long, short string }
+// allReplied stands before requests: those with noReply are marked, so that the others do not look open.
+const allReplied = "older ones got a reply unless marked"
 
-// reserved returns the room that the short outcomes of requests take, of as many of the newest as room allows.
-func (v *view) reserved(requests []Note, room int) (total int) {
-	for _, n := range slices.Backward(requests) {
-		cost := lex.Runes(v.became(n).short)
-		if total+cost > room {
-			break
-		}
-		total += cost
+// endedTurn says of a request that others followed whether the assistant handed back to the user before the next one of some length.
+func (v *view) endedTurn(request Note) string {
+	mark, known := v.turnEnds[request.Text]
+	if known {
+		return mark
 	}
-	return total
+	end := v.l.To + 1
+	if i := slices.IndexFunc(v.began, func(at uint64) bool { return at > request.Last }); i >= 0 {
+		end = v.began[i]
+	}
+	switch {
+	case !v.ending(request) || !v.asked(request.Last, v.l.To+1):
+	case slices.ContainsFunc(v.l.Ends, func(at uint64) bool { return request.Last < at && at < end }):
+		mark = repliedMark
+	case end > v.l.To:
+	case v.did(request.Last, end) != "":
+		mark = workedOn
+	default:
+		mark = noReply
+	}
+	v.turnEnds[request.Text] = mark
+	return mark
 }
 
-// answer adds to the lines of requests what became of them: of the newest at length, as far as there is room, of the others in a word.
+// ending reports whether it is known of the turns since a request where the assistant handed back: an agent may do so in other ways.
+func (v *view) ending(request Note) bool {
+	return len(v.l.Ends) > 0 && v.l.EndsFrom > 0 && v.l.EndsFrom <= request.Last
+}
+
+// unlessReplied returns what is told in any case of a request below allReplied.
+func (v *view) unlessReplied(request Note) string {
+	return strings.TrimPrefix(v.endedTurn(request), repliedMark)
+}
+
+// answer tells behind the requests of lines what became of them, of the newest first, as far as there is room.
 func (v *view) answer(requests []Note, lines []string, room int) {
-	all := make([]outcomeOfRequest, len(requests))
-	told := len(all) // from which on there is room for a word
-	for i := len(requests) - 1; i >= 0; i-- {
-		all[i] = v.became(requests[i])
-		if cost := lex.Runes(all[i].short); told == i+1 && cost <= room {
-			told, room = i, room-cost
+	for i, n := range slices.Backward(requests) {
+		line, told := strings.TrimSuffix(lines[i], v.endedTurn(n)), v.became(n)
+		if more := lex.Runes(line+told) - lex.Runes(lines[i]); told != "" && more <= room {
+			lines[i], room = line+told, room-more
 		}
-	}
-	for i := len(requests) - 1; i >= told; i-- {
-		line := all[i].short
-		if more := lex.Runes(all[i].long) - lex.Runes(line); more <= room {
-			line, room = all[i].long, room-more
-		}
-		lines[i] += line
 	}
 }
 
 // became returns what the assistant said at the end of a request's turn, or else what it did in it.
-func (v *view) became(request Note) (o outcomeOfRequest) {
+func (v *view) became(request Note) string {
 	end, said := v.l.To+1, Note{}
 	if request.Until > 0 {
 		end = request.Until
@@ -288,34 +321,29 @@ func (v *view) became(request Note) (o outcomeOfRequest) {
 		}
 	}
 	if said.Text == "" || !fits(request, said) || v.overtaken(said) || v.since(said.Last, end) != "" {
-		if o.long, o.short = v.did(request.Last, end); o.long != "" {
-			o = outcomeOfRequest{doneMark + o.long, " → " + o.short}
+		if done := v.did(request.Last, end); done != "" {
+			return doneMark + done
 		}
-		return o
+		return ""
 	}
 	if v.outOfDate(said) {
-		word := strings.TrimSuffix(answerMark, ": ")
-		return outcomeOfRequest{word, word}
+		return answeredMark
 	}
-	mark := answerMark
+	mark := answeredMark + ": "
 	if v.written(said.Last, v.l.To+1) != "" {
 		mark = answeredBefore
 	}
-	return outcomeOfRequest{mark + opening(said.Text, leastAnswer), strings.TrimSuffix(answerMark, ": ")}
+	return mark + concluded(said.Text)
 }
 
-// published begins the note of a branch that was pushed, or of a pull request that was opened.
-var published = regexp.MustCompile(`^(?:pushed|opened)\b`)
-
-// did returns what was done of a request that others followed: the files written, the last run of tests, linter or build, the last commit;
-// and the same in a word.
-func (v *view) did(at, to uint64) (all, word string) {
+// did returns what was done of a request that others followed: the files written, the last run of tests, linter or build, the last commit.
+func (v *view) did(at, to uint64) string {
 	if to > v.l.To {
-		return "", "" // the other sections tell it
+		return "" // the other sections tell it
 	}
 	var done []string
 	if names := v.written(at, to); names != "" {
-		done, word = append(done, "edited "+names), "edited"
+		done = append(done, "edited "+names)
 	}
 	last, commit := Run{}, Note{}
 	var again []Run // that ran on after the turn: one entry stands for all runs of a line
@@ -335,12 +363,12 @@ func (v *view) did(at, to uint64) (all, word string) {
 	}
 	unclear := func(r Run) bool { return last.End != ends[verdict.Success] || r.repeats(last, v.read) }
 	if last.Line != "" && !slices.ContainsFunc(again, unclear) {
-		done, word = append(done, briefly(last.Line)+" → "+last.End), cmp.Or(word, "ran")
+		done = append(done, briefly(last.Line)+" → "+last.End)
 	}
 	if commit.Text != "" {
-		done, word = append(done, lex.Clip(v.hashed(commit), 60)), cmp.Or(word, published.FindString(commit.Text), "committed")
+		done = append(done, lex.Clip(v.hashed(commit), 60))
 	}
-	return strings.Join(done, "; "), word
+	return strings.Join(done, "; ")
 }
 
 // fits reports whether what was said may answer a request: users write on while the assistant still speaks of what was before.
@@ -359,12 +387,34 @@ func fits(request, said Note) bool {
 var commonWords = map[string]bool{"the": true, "and": true, "for": true, "you": true, "are": true, "was": true, "not": true, "all": true, "can": true, "has": true, "but": true, "one": true, "this": true, "that": true, "with": true, "have": true, "from": true, "what": true, "when": true, "where": true, "there": true, "then": true, "also": true,
 	"just": true, "need": true, "should": true, "would": true, "could": true, "they": true, "them": true, "some": true, "only": true, "your": true, "into": true, "which": true, "does": true, "will": true}
 
-// answerMark stands between a request and what was said to it, answeredBefore if files changed since, and doneMark before what was
-// done and not told.
-const answerMark, answeredBefore, doneMark = " → answered: ", " → answered (files were edited later): ", " → then: "
+// answeredMark stands between a request and what was said to it, answeredBefore if files changed since, doneMark before what was
+// done and not told, noReply or workedOn behind
+// one whose turn the next one broke off, and repliedMark behind a first one of which nothing else is told.
+const answeredMark, answeredBefore, doneMark, noReply, workedOn, repliedMark = " → answered", " → answered (files were edited later): ", " → then: ", " → no reply", " → worked on", " → replied"
 
-// leastAnswer is the length to which an answer is told beside its request.
+// leastAnswer is the length to which the beginning of an answer without an end is told beside its request.
 const leastAnswer = 120
+
+// leading ends what only leads to a list.
+var leading = regexp.MustCompile(`(?i)\b(?:is|are|was|were|by|with|that|when|to|of|on|for|and|the|following|these|this|as|analysis|summary|suggestions?|mean\w*|have|has)$`)
+
+// concluded returns an answer by its whole sentences, or up to the list to which it leads; if it has none, its beginning.
+func concluded(s string) string {
+	if !strings.HasSuffix(s, "…") {
+		return s
+	}
+	end := 0
+	for i := stop(s); i < len(s); i += stop(s[i:]) {
+		end = i
+	}
+	if end > 0 {
+		return s[:end]
+	}
+	if i := strings.Index(s, ": "); i >= leastOpening && !leading.MatchString(s[:i]) {
+		return s[:i] + "."
+	}
+	return opening(s, leastAnswer)
+}
 
 // longest returns the length to which lines can be shown so that all of them fit into room.
 func longest(list []string, room int) int {

@@ -59,7 +59,9 @@ var (
 	// reporting is the wording of a result that the state tells better or that is soon out of date, or of a greeting.
 	reporting = regexp.MustCompile(`(?i)\b(?:uncommitted|untracked|(?:tracked|staged|remaining|outstanding|pending) (?:\w+ )?(?:diffs?|changes?)|only (?:git )?diffs?|unstaged|working tree|up to date|high load|in progress|still (?:running|local|working)|not (?:yet )?(?:committed|pushed))\b|\b(?:checkout|worktree|tree|repo(?:sitory)?|branch) is (?:now )?clean\b|\b(?:tests?|lint(?:er|ing)?|build|checks?|everything|all) (?:now |is |are |still |should be )*(?:pass|clean|green|succe|done|complete|work)|^(?:hello|hi|please|sorry|thank|you['’]re (?:absolutely )?right|good (?:question|call|catch|point)|i (?:can|could|understand|see)|api error)\b|\bsummary of\b`)
 	// outage begins what a harness puts in place of an answer.
-	outage = regexp.MustCompile(`(?i)^(?:api error|error:|the server)|\bhigh load\b|\bretry after\b`)
+	outage = regexp.MustCompile(`(?i)^(?:api error|internal server error|error:|the server|(?:the )?(?:request|operation|turn) (?:was |has been )?(?:aborted|cancell?ed|interrupted))|\bhigh load\b|\bretry after\b`)
+	// finishing is the name of a tool by which an agent hands back to the user, as those do whose every message has a call.
+	finishing = regexp.MustCompile(`(?i)^(?:attempt_completion|finish\w*|submit\w*|(?:complete|end)_(?:task|turn|session|conversation)|final_?answer|\w*(?:message|msg|notify|respond|reply|report)_?(?:to_?)?(?:the_?)?user|respond)$`)
 	// approved is how harnesses report that the user agreed to a plan, refused that the user refused a call.
 	approved = regexp.MustCompile(`(?i)\buser (?:has |have )?(?:approved|accepted)\b`)
 	refused  = regexp.MustCompile(`(?i)\b(?:user (?:doesn['’]t want|does not want|did not want|rejected|declined|denied|refused|disapproved|cancelled)|(?:rejected|declined|denied|refused|cancelled) by (?:the )?user)\b`)
