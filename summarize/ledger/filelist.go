@@ -10,6 +10,9 @@ import (
 	"precis/summarize/verdict"
 )
 
+// toRead begins the list of files that were only read.
+const toRead = "- read:"
+
 // fileLines lists the files written, created and deleted, those whose edits failed, and those that were only read.
 func (v *view) fileLines(room int) []string {
 	tried := v.named("- edits failed:", room, 0, func(f File) bool { return f.Tried > 0 && f.Written == 0 && f.Deleted == 0 })
@@ -18,7 +21,7 @@ func (v *view) fileLines(room int) []string {
 	lines = append(lines, v.named("- changed by git or a sub-agent:", room-cost(tried)-cost(lines), 0, func(f File) bool { return told(f) && !v.dirtyBefore(f) })...)
 	lines = append(lines, v.named("- changed before these items:", room-cost(tried)-cost(lines), 0, func(f File) bool { return told(f) && v.dirtyBefore(f) && !v.committed(f.Told, v.l.To+1) })...)
 	lines = append(lines, tried...)
-	return append(lines, v.named("- read:", room-cost(lines), v.l.Omitted.Files, func(f File) bool { return f.Told == 0 && f.Read > 0 && f.untouched() && !temporary.MatchString(f.Path) })...)
+	return append(lines, v.named(toRead, room-cost(lines), v.l.Omitted.Files, func(f File) bool { return f.Told == 0 && f.Read > 0 && f.untouched() && !temporary.MatchString(f.Path) })...)
 }
 
 // outputs are directories that builds write.
@@ -94,7 +97,9 @@ func (s *shown) String() string {
 func (v *view) outline() (dirs []directory, root string) {
 	var files []File
 	for _, f := range v.files {
-		if f.gone() && v.passedBy(f) {
+		if f.gone() && v.passedBy(f) || slices.ContainsFunc(v.files, func(dir File) bool { // with its directory
+			return len(f.Changed) > 0 && strings.HasPrefix(f.Path, dir.Path+"/") && f.Changed[0] <= dir.goneAt() && dir.gone() && !v.backAgain(dir)
+		}) {
 			continue
 		}
 		known := f.Written+f.Read > 0 || f.Deleted+f.Told > 0 // and not by git's word of its end alone
@@ -258,12 +263,28 @@ func (v *view) changed(room int, namesOnly bool) []string {
 	return lines
 }
 
+// below returns the last two elements of a path as they stand below a heading that names root: from there, or behind a mark.
+func below(root, path string) string {
+	name := lastNames(path)
+	if root == "" || name == path || root+name == path {
+		return name
+	}
+	if inside, ok := strings.CutPrefix(path, root); ok && inside == base(path) {
+		return inside
+	}
+	return "…/" + name
+}
+
 // named lists files, the newest first, by the last two elements of their paths, on a line; omitted others are not in the
 // ledger any more.
 func (v *view) named(title string, room, omitted int, which func(File) bool) []string {
 	var names []string
+	root := ""
+	if title != toRead { // what was changed, or was to be, is to be found
+		_, root = v.outline()
+	}
 	for _, f := range highestFirst(v.files, func(f File) uint64 { return f.Touched }) {
-		if name := lastNames(f.Path); which(f) && !slices.Contains(names, name) {
+		if name := below(root, f.Path); which(f) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

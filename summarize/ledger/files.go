@@ -295,7 +295,7 @@ func (c *collector) leave(at uint64, path, moved string) {
 	for strings.HasPrefix(path, "../") {
 		path = path[3:] // together finds which file it ends
 	}
-	if pathLike(path) && !temporary.MatchString(path) && !c.away {
+	if (pathLike(path) || bareName.MatchString(path)) && !temporary.MatchString(path) && !c.away {
 		put(&c.files, path, File{Path: path, Left: at, Moved: moved, Touched: at}, (*File).join)
 	}
 }

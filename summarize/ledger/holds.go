@@ -43,7 +43,7 @@ func (v *view) standing() (kept []Note) {
 		case (finds || n.Rank == 0) && v.settledOtherwise(n), n.Rank < 2 && v.outOfDate(n):
 		case n.Rank == 0 && v.asked(n.Last, v.l.To+1), n.Rank == 1 && changed && !reasoned.MatchString(n.Text):
 		case n.Rank == 3 && intends.MatchString(n.Text) && !reasoned.MatchString(n.Text) && v.asked(n.Last, v.l.To+1): // done since, or overtaken
-		case finds && v.foundAgain(n):
+		case finds && v.foundAgain(n), n.Rank < 3 && preferring.MatchString(n.Text) && v.written(max(n.Last, 1)-1, v.l.To+1) != "": // followed since, or not
 		case changed && (finds || n.Rank < 3 || wiped.MatchString(n.Text) && v.lost() == ""):
 			n.Text = before + strings.TrimPrefix(n.Text, before)
 			kept = append(kept, n)

@@ -142,8 +142,8 @@ func (c *collector) simple(at uint64, words []string, end outcome) {
 	}
 	paths := operands(words[1:])
 	switch words[0] {
-	case "rm", "unlink":
-		c.all(at, paths, opDelete, end)
+	case "rm", "unlink": // its operands are paths, whatever they look like
+		c.all(at, slices.DeleteFunc(slices.Clone(words[1:]), func(w string) bool { return !pathLike(w) && (!bareName.MatchString(w) || outputs.MatchString(w)) }), opDelete, end)
 	case "touch", "create":
 		c.all(at, paths, opCreate, end)
 	case "tee":
@@ -230,6 +230,9 @@ func operands(words []string) []string {
 	}
 	return paths
 }
+
+// bareName is a path of one name without an extension, where only a path can stand.
+var bareName = regexp.MustCompile(`^\w[\w@+-]*$`)
 
 var pathShape = regexp.MustCompile(`^[\w@~./+-]*[\w@-]+(?:/|\.[A-Za-z]\w{0,9})[\w@./+-]*$`)
 

@@ -76,7 +76,7 @@ func TestFilesGone(t *testing.T) {
 	editOf := func(name string) string { return fmt.Sprintf(edit, name) }
 	commit := claude("git commit -m 'Move the pier'") + `ok: [main 1a2b3c4] Move the pier\n 4 files changed, 3 insertions(+)\n rename quay/{pier.go => pier/pier.go} (88%)\n rename quay/rope.go => ropes/knot.go (90%)\n delete mode 100644 quay/tide.go\n delete mode 100644 quay/never_seen.go\n create mode 100644 quay/bell.go` + "\n"
 	play(t, []scenario{
-		{"told by a commit", askFerry + editFerry + editOf("pier.go") + editOf("rope.go") + editOf("tide.go") + commit, []string{"pier.go (moved)", "rope.go (now ropes/knot.go)", "tide.go (deleted)", "- changed by git or a sub-agent: pier/pier.go, ropes/knot.go"}, []string{"never_seen", "tide.go,", "book.go ("}},
+		{"told by a commit", askFerry + editFerry + editOf("pier.go") + editOf("rope.go") + editOf("tide.go") + commit, []string{"pier.go (moved)", "rope.go (now ropes/knot.go)", "tide.go (deleted)", "- changed by git or a sub-agent: …/pier/pier.go, ropes/knot.go"}, []string{"never_seen", "tide.go,", "book.go ("}},
 		{"changed by others, then moved", askFerry + editFerry + claude("git status --short") + `ok:  M quay/tide.go\n M quay/rope.go` + "\n" + commit, []string{"tide.go (deleted)", "rope.go (now ropes/knot.go)"}, []string{"sub-agent: quay/tide.go", "quay/rope.go"}},
 		{"only read, then deleted", askFerry + editFerry + `call Read {"file_path":"/w/quay/tide.go"}` + "\nok: x\n" + commit, []string{"tide.go (deleted)"}, []string{"read:"}},
 		{"made anew", askFerry + editOf("tide.go") + commit + `call Write {"file_path":"/w/quay/tide.go","content":"package quay"}` + "\nok: done\n", []string{"tide.go"}, []string{"tide.go (deleted)"}},
@@ -134,5 +134,35 @@ func TestCutOffAnswer(t *testing.T) {
 		{"before the object", fmt.Sprintf(ask, "The clerk clears the book by `book.clear()`, and then the tide of the", "Yes, the clerk keeps the tide of its creation."), nil, []string{"answered: The clerk clears"}},
 		{"at last", fmt.Sprintf(ask, "The clerk clears the book by `book.clear()` when the tide changes.", "The clerk keeps the tide, and the `boo"), []string{"answered: The clerk clears"}, []string{"(last words)", "keeps the tide"}},
 		{"without a stop", fmt.Sprintf(ask, "The clerk clears the book by `book.clear()` when the tide changes", "Yes, the clerk keeps the tide of its creation"), []string{"answered: The clerk clears", "(last words) Yes"}, nil},
+	})
+}
+
+// A choice is no decision once files were edited, in which it was followed or not, and what holds under a condition is a guess.
+func TestChosenOrConditional(t *testing.T) {
+	const (
+		chosen = "assistant: I need to use the `Rope` crate directly (not the wrapper of the pier) to avoid a second lock.\n"
+		next   = "user: Ring the bell of the harbour twice at noon.\nassistant: The bell rang twice, and the harbour is quiet again at `noon`.\n"
+	)
+	play(t, []scenario{
+		{"a choice, then edits", askFerry + chosen + editFerry + next, nil, []string{"crate"}},
+		{"a choice alone", askFerry + chosen + claude("ls quay") + "ok: book.go\n" + next, []string{"crate"}, nil},
+		{"what should be seen", askFerry + "assistant: If you count the ropes again, `quay.Ropes` should be nine because the pier was cut.\n" + editFerry + next, nil, []string{"nine"}},
+		{"what would be done", askFerry + "assistant: Pilots would use `berth.Store` alone, because the clerk reads the log only for the ferries.\n" + editFerry + next, nil, []string{"berth.Store"}},
+	})
+}
+
+// What was taken out or was to be edited is told whole, at its place.
+func TestPlacesTold(t *testing.T) {
+	tried := `call Edit {"file_path":"/w/harbour/test/rope.go","old_string":"c","new_string":"d"}` + "\nfail: String to replace not found in file.\n"
+	play(t, []scenario{
+		{"git rm of a name alone", askFerry + claude("git rm root.txt nested") + `ok: rm 'nested'\nrm 'root.txt'` + "\n", []string{"root.txt (deleted)", "nested (deleted)"}, nil},
+		{"git status of a name alone", askFerry + claude("git rm -q root.txt LICENSE && git status --short") + `ok: D  LICENSE\nD  root.txt` + "\n", []string{"root.txt (deleted)", "LICENSE (deleted)"}, nil},
+		{"rm of names alone", askFerry + claude("rm -rf -- quay/old.go Makefile dist *.log 2>/dev/null") + "ok: \n", []string{"old.go (deleted)", "Makefile (deleted)"}, []string{"dist", ".log", "null"}},
+		{"rm of what a line made", askFerry + claude("mkdir try && cp quay/a.go try/ && rm -r try") + "ok: \n", []string{"try (deleted)"}, []string{"a.go"}},
+		{"a directory of what was written", askFerry + editFerry + strings.ReplaceAll(editFerry, "quay/book", "pier/rope") + claude("rm -r /w/pier") + "ok: \n", []string{"book.go", "- pier (deleted)"}, []string{"rope.go"}},
+		{"a directory, written again", askFerry + claude("rm -r /w/quay") + "ok: \n" + editFerry, []string{"book.go"}, nil},
+		{"an edit that failed elsewhere", askFerry + editFerry + strings.ReplaceAll(editFerry, "book", "pier") + tried, []string{"Files in /w/quay/", "- edits failed: …/test/rope.go"}, nil},
+		{"an edit that failed there", askFerry + editFerry + strings.ReplaceAll(editFerry, "book", "pier") + strings.ReplaceAll(tried, "harbour/test", "quay"), []string{"- edits failed: rope.go"}, nil},
+		{"an edit that failed below", askFerry + editFerry + strings.ReplaceAll(editFerry, "book", "pier") + strings.ReplaceAll(tried, "harbour", "quay"), []string{"- edits failed: test/rope.go"}, nil},
 	})
 }
