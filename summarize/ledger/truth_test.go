@@ -147,6 +147,7 @@ func TestChosenOrConditional(t *testing.T) {
 		{"a choice, then edits", askFerry + chosen + editFerry + next, nil, []string{"crate"}},
 		{"a choice alone", askFerry + chosen + claude("ls quay") + "ok: book.go\n" + next, []string{"crate"}, nil},
 		{"what should be seen", askFerry + "assistant: If you count the ropes again, `quay.Ropes` should be nine because the pier was cut.\n" + editFerry + next, nil, []string{"nine"}},
+		{"what is kept unless", askFerry + "assistant: I’ll keep the change to the clerk only unless the `berth.Log` has to be cut.\n" + editFerry + "assistant: The bell rang twice, and the harbour is quiet again at `noon`.\n", nil, []string{"berth.Log"}},
 		{"what would be done", askFerry + "assistant: Pilots would use `berth.Store` alone, because the clerk reads the log only for the ferries.\n" + editFerry + next, nil, []string{"berth.Store"}},
 	})
 }
