@@ -24,6 +24,15 @@ type Limits struct {
 // replay decides the same. The first failing check decides the code; the order is the subject, the size, the JSON, the
 // envelope against subject and body, the data.
 func Decode(raw Raw, lim Limits) (Event, *RejectError) {
+	return decode(raw, lim, nil)
+}
+
+// DecodeKept is Decode for a body that does not change as long as the event is in use: a text that is most of it shares its memory.
+func DecodeKept(raw Raw, lim Limits) (Event, *RejectError) {
+	return decode(raw, lim, raw.Body)
+}
+
+func decode(raw Raw, lim Limits, kept []byte) (Event, *RejectError) {
 	at, rej := decodeSubject(raw.Subject)
 	if rej != nil {
 		return Event{}, rej
@@ -39,7 +48,7 @@ func Decode(raw Raw, lim Limits) (Event, *RejectError) {
 	if rej := at.agree(env, data); rej != nil {
 		return Event{}, rej
 	}
-	return at.event(env.id.value, data)
+	return at.event(env.id.value, &reader{members: data, kept: kept})
 }
 
 // address is the type and thread that the subject names.
@@ -63,9 +72,8 @@ func decodeSubject(subject string) (address, *RejectError) {
 	return address{typ: t, thread: thread}, nil
 }
 
-// event reads the data according to the type in the subject.
-func (a address) event(id string, data *members) (Event, *RejectError) {
-	r := &reader{members: data}
+// event reads the reader's data according to the type in the subject.
+func (a address) event(id string, r *reader) (Event, *RejectError) {
 	ev := Event{Type: a.typ, Thread: a.thread, CloudEventID: id}
 	switch a.typ {
 	case MessageEdited:

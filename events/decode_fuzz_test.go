@@ -1,6 +1,7 @@
 package events_test
 
 import (
+	"reflect"
 	"testing"
 	"unicode/utf8"
 
@@ -33,6 +34,10 @@ func FuzzDecode(f *testing.F) {
 		}
 		if _, err := json.Marshal(ev.Edit); err != nil {
 			t.Fatalf("accepted, and can't be written: %v", err)
+		}
+		kept, rej := events.DecodeKept(raw, events.Limits{EventBytes: 1 << 16})
+		if rej != nil || !reflect.DeepEqual(kept, ev) {
+			t.Fatalf("decoded %+v, and %+v, %v, of a body that is kept", ev, kept, rej)
 		}
 		again, rej := events.Decode(raw, events.Limits{EventBytes: 1 << 16})
 		if rej != nil || ev.Message != nil && ev.Message.ContentDigest(ev.Type) != again.Message.ContentDigest(again.Type) {

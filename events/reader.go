@@ -1,10 +1,12 @@
 package events
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -18,7 +20,8 @@ const maxSafeInt = 1<<53 - 1
 type reader struct {
 	*members
 	rej     *RejectError
-	carried bool // the message may have no content
+	carried bool   // the message may have no content
+	kept    []byte // the body, if texts may share its memory
 }
 
 func (r *reader) fail(field, format string, args ...any) {
@@ -130,9 +133,21 @@ func (r *reader) content() Content {
 		r.fail("content", "required")
 		return Content{}
 	}
+	if text, ok := r.inPlace(r.members[fieldContent]); ok {
+		return TextContent(text)
+	}
 	c, rej := parseContent("content", r.members[fieldContent], false)
 	r.rej = rej
 	return c
+}
+
+// inPlace is a text that shares the memory of the body. One that is less than half of it would keep too much in memory.
+func (r *reader) inPlace(v []byte) (string, bool) {
+	if r.kept == nil || 2*len(v) < len(r.kept) || !isString(v) || bytes.IndexByte(v, '\\') >= 0 {
+		return "", false
+	}
+	text := v[1 : len(v)-1]
+	return unsafe.String(unsafe.SliceData(text), len(text)), true
 }
 
 // lineRange reads the lines of a tool output that are relevant to the caller; both ends are required.

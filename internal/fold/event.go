@@ -136,7 +136,7 @@ func (f *Fold) input(d Delivery) thread.Input {
 		Seq: d.Seq, Time: d.Time, Raw: d.Raw,
 		PendingEditEvents: f.config.Limits.PendingEditEvents,
 	}
-	ev, why := events.Decode(d.Raw, events.Limits{EventBytes: f.config.Limits.EventBytes})
+	ev, why := events.DecodeKept(d.Raw, events.Limits{EventBytes: f.config.Limits.EventBytes})
 	if why != nil {
 		in.Reject = why
 		return in

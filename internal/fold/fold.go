@@ -164,7 +164,7 @@ func (s *Step) put() {
 // Config returns the configuration in force in the partition.
 func (f *Fold) Config() *Config { return f.config }
 
-// Delivery is one event as stored in the log.
+// Delivery is one event as stored in the log. Texts share the memory of its body, which must not change.
 type Delivery struct {
 	Seq  uint64
 	Time time.Time // stream time

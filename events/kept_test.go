@@ -1,0 +1,39 @@
+package events_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"precis/events"
+)
+
+// Only a text that is at least half of the body shares its memory, and only if nobody changes that.
+func TestTextSharesKeptBody(t *testing.T) {
+	long := strings.Repeat("text ", 100)
+	for name, c := range map[string]struct {
+		decode  func(events.Raw, events.Limits) (events.Event, *events.RejectError)
+		content string
+		model   string
+		shared  bool
+	}{
+		"most of it": {events.DecodeKept, long, "m", true},
+		"little":     {events.DecodeKept, "text ", long, false},
+		"escaped":    {events.DecodeKept, long + `\n`, "m", false},
+		"not kept":   {events.Decode, long, "m", false},
+	} {
+		body := []byte(`{"message_id":"m1","role":"user","content":"` + c.content + `","model":"` + c.model + `"}`)
+		ev, rej := c.decode(events.Raw{Subject: "thread.message.t1", Body: body}, events.Limits{})
+		if rej != nil {
+			t.Fatal(rej)
+		}
+		before := strings.Clone(ev.Message.Content.Text())
+		copy(body, bytes.ToUpper(body))
+		if after := ev.Message.Content.Text(); (after != before) != c.shared {
+			t.Errorf("%s: %.20q became %.20q", name, before, after)
+		}
+		if ev.Message.MessageID != "m1" || ev.Message.Role != "user" {
+			t.Errorf("%s: the message is %+v", name, ev.Message)
+		}
+	}
+}
