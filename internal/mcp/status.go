@@ -36,15 +36,24 @@ func (s *server) threadStatus(ctx context.Context, in threadInput) (string, erro
 		fmt.Fprintf(&b, "models used for summaries: %s in, %s out, $%.6f and %s of unknown cost\n", counted(t.LLMInput, "token"), figure.Grouped(t.LLMOutput), float64(t.CostMicroUSD)/1e6, counted(t.CostUnknown, "call"))
 	}
 	if t.Fork != nil {
-		fmt.Fprintf(&b, "forked from %s\n", t.Fork.ParentThreadID)
+		parent := "another thread"
+		if s.names(t.Fork.ParentThreadID) {
+			parent = t.Fork.ParentThreadID
+		}
+		fmt.Fprintf(&b, "forked from %s\n", parent)
 	}
 	for _, c := range t.Children {
-		if strings.HasPrefix(c.ThreadID, s.Prefix) && (s.Thread == "" || c.ThreadID == s.Thread) {
+		if s.names(c.ThreadID) {
 			fmt.Fprintf(&b, "child %s, running: %t\n", c.ThreadID, c.Running)
 		}
 	}
 	fmt.Fprintf(&b, "up to event %d\n", t.EventSeq)
 	return within(b.String()), nil
+}
+
+// names reports whether an answer may name a thread.
+func (s *server) names(thread string) bool {
+	return thread != "" && strings.HasPrefix(thread, s.Prefix) && (s.Thread == "" || thread == s.Thread)
 }
 
 func (s *server) explainPrompt(ctx context.Context, in promptInput) (string, error) {

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"precis/api"
 	"precis/internal/service"
@@ -132,13 +134,88 @@ func (s *Server) getThread(w http.ResponseWriter, r *asking) error {
 	if err := json.Unmarshal(answer, &reply); err != nil {
 		return fmt.Errorf("read thread: %w", err)
 	}
-	// The counts are the thread's own; the names are those of other threads.
-	reply.Children = slices.DeleteFunc(reply.Children, func(c api.Child) bool { return !r.who.covers(c.ThreadID) })
+	r.who.unname(&reply)
 	return s.respondJSON(w, reply)
 }
 
+// unname takes the names of threads of others out of a thread's reply. The counts are the thread's own.
+func (t *token) unname(r *api.ThreadReply) {
+	r.Children = slices.DeleteFunc(r.Children, func(c api.Child) bool { return !t.covers(c.ThreadID) })
+	if r.ParentThreadID != nil && !t.covers(*r.ParentThreadID) {
+		r.ParentThreadID = nil
+	}
+	t.unnameParent(r.Fork)
+}
+
+func (t *token) unnameParent(of *api.Lineage) {
+	if of != nil && !t.covers(of.ParentThreadID) {
+		of.ParentThreadID = ""
+	}
+}
+
 func (s *Server) postContext(w http.ResponseWriter, r *asking) error {
-	return s.post(w, r, api.ThreadContext)
+	body, release, err := s.body(w, r)
+	if err != nil {
+		return err
+	}
+	defer release()
+	answer, err := s.answer(r, api.ThreadContext, r.thread, body)
+	if err == nil && r.who.threads != "" {
+		answer, err = s.unnamed(r, body, answer)
+	}
+	if err != nil {
+		return err
+	}
+	return respond(w, answer)
+}
+
+// unnamed returns the answer to a request for a context without the names of threads of others. Where some of these run, the prompt may name them as
+// well, so that one is made that names none.
+func (s *Server) unnamed(r *asking, body, answer []byte) ([]byte, error) {
+	var names struct {
+		Fork    *api.Lineage         `json:"fork"`
+		Running api.Nullable[string] `json:"running_thread_ids"`
+	}
+	if err := json.Unmarshal(answer, &names); err != nil {
+		return nil, fmt.Errorf("read context: %w", err)
+	}
+	mine := slices.DeleteFunc(slices.Clone(names.Running), func(id string) bool { return !r.who.covers(id) })
+	others := len(mine) < len(names.Running)
+	if !others && (names.Fork == nil || r.who.covers(names.Fork.ParentThreadID)) {
+		return answer, nil
+	}
+	if others {
+		var err error
+		if answer, err = s.childless(r, body); err != nil {
+			return nil, err
+		}
+	}
+	var reply map[string]jsontext.Value
+	if err := json.Unmarshal(answer, &reply); err != nil {
+		return nil, fmt.Errorf("read context: %w", err)
+	}
+	r.who.unnameParent(names.Fork)
+	fork, err := json.Marshal(names.Fork)
+	running, err2 := json.Marshal(mine)
+	if err := errors.Join(err, err2); err != nil {
+		return nil, fmt.Errorf("encode context: %w", err)
+	}
+	reply["fork"], reply["running_thread_ids"] = fork, running
+	return json.Marshal(reply, json.Deterministic(true))
+}
+
+// childless answers a request for a context as if it did not ask for children.
+func (s *Server) childless(r *asking, body []byte) ([]byte, error) {
+	var req map[string]jsontext.Value
+	if err := json.Unmarshal(body, &req); err != nil {
+		return nil, fmt.Errorf("read request: %w", err)
+	}
+	delete(req, "children")
+	body, err := json.Marshal(req)
+	if err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
+	}
+	return s.answer(r, api.ThreadContext, r.thread, body)
 }
 
 func (s *Server) postSummarize(w http.ResponseWriter, r *asking) error {

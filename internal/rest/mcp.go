@@ -60,7 +60,11 @@ type inProcess struct {
 }
 
 func (p inProcess) Thread(ctx context.Context, thread string, req api.ThreadRequest) (*api.ThreadReply, error) {
-	return askInProcess[api.ThreadReply](ctx, p, api.ThreadGet, thread, req)
+	reply, err := askInProcess[api.ThreadReply](ctx, p, api.ThreadGet, thread, req)
+	if err == nil {
+		p.who.unname(reply)
+	}
+	return reply, err
 }
 
 func (p inProcess) Context(ctx context.Context, thread string, req api.ContextRequest) (*api.ContextReply, error) {

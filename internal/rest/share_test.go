@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,9 +47,38 @@ func TestNamesOfOthers(t *testing.T) {
 	if got, err := children(team); err != nil || len(got) != 1 || got[0] != "team/b" {
 		t.Errorf("the team sees %q: %v", got, err)
 	}
+	w.put("/v1/threads/team%2Fforked", `{"type":"thread.forked","parent_thread_id":"other"}`, ops...)
+	last := w.put("/v1/threads/team%2Fof", `{"type":"thread.message","message_id":"c","role":"user","content":"x","parent_thread_id":"other"}`, ops...)
+	for path, want := range map[string]string{"team%2Fof": `"parent_thread_id":"other"`, "team%2Fforked": `"fork":{"parent_thread_id":"other"`} {
+		for _, who := range [][]string{team, ops} {
+			w.namesOthers(who, "GET", fmt.Sprintf("/v1/threads/%s?min_event_seq=%d", path, last), "", want)
+		}
+	}
+	for _, who := range [][]string{team, ops} {
+		w.namesOthers(who, "POST", "/v1/threads/team%2Fforked/context", "{}", `"parent_thread_id":"other"`)
+		w.namesOthers(who, "POST", "/v1/threads/team%2Fa/context", `{"children":true,"max_tokens":1e3}`, `"running_thread_ids":["team/b","other"]`)
+	}
+	var c api.ContextReply
+	w.wants(http.StatusOK, "POST", "/v1/threads/team%2Fa/context", `{"children":true}`, team...).json(t, &c)
+	if !slices.Equal(c.RunningThreadIDs, []string{"team/b"}) {
+		t.Errorf("running for the team: %q", c.RunningThreadIDs)
+	}
+	for word, want := range map[string]string{agentWord: "forked from another thread", operatorWord: "forked from other"} {
+		w.says(w.tools(word), "thread_status", map[string]any{"thread": "team/forked"}, want)
+	}
 	list := "[" + message("n", "x") + `,{"type":"thread.forked","parent_thread_id":"other"}]`
 	if p := w.wants(http.StatusForbidden, "POST", "/v1/threads/team%2Fc/events", list, team...).problem(t); !strings.HasPrefix(p.Detail, "event 1 of the list: ") {
 		t.Errorf("%s", p.Detail)
+	}
+}
+
+// namesOthers holds a reply to name threads of others to operators alone.
+func (w *world) namesOthers(who []string, method, path, body, name string) {
+	w.t.Helper()
+	operator := strings.HasSuffix(who[1], operatorWord)
+	a := w.wants(http.StatusOK, method, path, body, who...)
+	if strings.Contains(string(a.body), name) != operator || !operator && strings.Contains(string(a.body), "other\"") {
+		w.t.Errorf("%s %s for an operator (%t): %s", method, path, operator, a.body)
 	}
 }
 

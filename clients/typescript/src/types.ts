@@ -675,6 +675,7 @@ export interface ProviderUsage {
 
 /** Where a fork comes from. */
 export interface Lineage {
+  /** Empty over HTTP where the token is not for that thread. */
   parent_thread_id: string;
   /** Null: the parent's end. */
   at_message_id: string | null;

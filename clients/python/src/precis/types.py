@@ -730,6 +730,7 @@ class ProviderUsage(TypedDict):
 class Lineage(TypedDict):
     """Where a fork comes from."""
 
+    # Empty over HTTP where the token is not for that thread.
     parent_thread_id: str
     # Null: the parent's end.
     at_message_id: Union[str, None]
