@@ -78,9 +78,25 @@ func (a *auditor) asStarted(r *onRecord, job *thread.Job, rec *events.Summary) {
 	if job.Superseded {
 		ok = a.expect(r, CheckSources, "no summary: a source has changed since it was started", "summary.created")
 	}
-	if ok {
+	if ok = a.told(r, job, rec) && ok; ok {
 		a.tally.holds(r.scope, CheckJob)
 	}
+}
+
+// told compares what a summary says beside its text with what follows from its job and from the text.
+func (a *auditor) told(r *onRecord, job *thread.Job, rec *events.Summary) (ok bool) {
+	want := a.lane.fold.Told(r.st, job, rec)
+	if want == nil {
+		return true
+	}
+	if a.underOthers() { // whose tokenizer may count otherwise
+		want.TokenCountAfter = rec.TokenCountAfter
+	}
+	show := func(s *events.Summary) string {
+		return fmt.Sprintf("level %d as of %s, policy unresolved: %s, %d characters and %d tokens (%s) after", s.Level, orNone(s.AsOfMessageID),
+			orNone(s.PolicyUnresolved), s.CharsAfter, s.TokenCountAfter, s.Tokenizer)
+	}
+	return a.expect(r, CheckJob, show(want), show(rec))
 }
 
 func showTrigger(t events.Trigger) string {

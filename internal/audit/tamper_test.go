@@ -157,6 +157,26 @@ func TestTamperedRecords(t *testing.T) {
 			l[byModel].Data = set(t, l[byModel].Data, map[string]any{"model": "gpt-4.1"})
 			return l
 		}, true, byModel, audit.CheckJob},
+		{"the tokens of a model's text altered, the chain made anew", func(l []broker.Stored) []broker.Stored {
+			l[byModel].Data = set(t, l[byModel].Data, map[string]any{"token_count_after": 1})
+			return l
+		}, true, byModel, audit.CheckJob},
+		{"the characters of a model's text altered, the chain made anew", func(l []broker.Stored) []broker.Stored {
+			l[byModel].Data = set(t, l[byModel].Data, map[string]any{"chars_after": 1})
+			return l
+		}, true, byModel, audit.CheckJob},
+		{"the place of a model's text altered, the chain made anew", func(l []broker.Stored) []broker.Stored {
+			l[byModel].Data = set(t, l[byModel].Data, map[string]any{"as_of_message_id": "m0"})
+			return l
+		}, true, byModel, audit.CheckJob},
+		{"a tokenizer altered, the chain made anew", func(l []broker.Stored) []broker.Stored {
+			l[byModel].Data = set(t, l[byModel].Data, map[string]any{"tokenizer": "o200k_base"})
+			return l
+		}, true, byModel, audit.CheckJob},
+		{"a policy said to be unresolved, the chain made anew", func(l []broker.Stored) []broker.Stored {
+			l[byModel].Data = set(t, l[byModel].Data, map[string]any{"policy_unresolved": "mine"})
+			return l
+		}, true, byModel, audit.CheckJob},
 		{"a provider altered, the chain made anew", func(l []broker.Stored) []broker.Stored {
 			l[byModel].Data = set(t, l[byModel].Data, map[string]any{"provider": "main"})
 			return l
