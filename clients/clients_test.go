@@ -55,7 +55,7 @@ func TestProgramsOfPagesAreRun(t *testing.T) {
 			continue
 		}
 		name := filepath.Base(page)
-		if !strings.Contains(text, "\nnpm run emit --prefix clients/typescript ") || !strings.Contains(text, "\necho install-links=true >> .npmrc ") || !strings.Contains(text, "\nnpm install ../precis/clients/typescript ") {
+		if !strings.Contains(text, "\nnpm pack ../precis/clients/typescript ") || !strings.Contains(text, "\nnpm install ./precis-0.1.0.tgz ") || !strings.Contains(text, "\nmkdir -p ../shop-"+strings.TrimSuffix(name, ".md")+" && ") {
 			t.Errorf("%s does not say what to install", page)
 		}
 		if !strings.Contains(tests, "docs/integrations/"+name) || !strings.Contains(index, "integrations/"+name) || !strings.Contains(table, "]("+name+")") {

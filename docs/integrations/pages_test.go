@@ -28,7 +28,7 @@ func TestPages(t *testing.T) {
 			t.Fatal(err)
 		}
 		blocks := page.Blocks(t, "sh")
-		setup := strings.NewReplacer("../precis", root, "mkdir ../shop && cd ../shop", "").Replace(blocks[0]) // go run -mod=mod adds what go mod tidy would, without a network
+		setup := strings.NewReplacer("../precis", root, "mkdir -p ../shop-go && cd ../shop-go", "").Replace(blocks[0]) // go run -mod=mod adds what go mod tidy would, without a network
 		p.Shell(t, "cd "+dir+"\n"+setup)
 		t.Setenv("GOFLAGS", "-mod=mod")
 		t.Setenv("GOPROXY", "off")

@@ -18,7 +18,7 @@ export interface AiSdkOptions extends AdapterOptions {
   thread?: string;
 }
 
-/** Middleware for `wrapLanguageModel`: publishes what each call says and is answered, with its usage, and gives the model the compacted prompt. */
+/** Middleware for `wrapLanguageModel` of AI SDK 6 and 7: publishes what each call says and is answered, with its usage, and gives the model the compacted prompt. */
 export function precisMiddleware(client: Precis, options: AiSdkOptions = {}): LanguageModelMiddleware {
   const mirror = new Mirror(client, options);
   /** The conversation of each call as the application has it. */
@@ -37,7 +37,7 @@ export function precisMiddleware(client: Precis, options: AiSdkOptions = {}): La
   };
 
   return {
-    specificationVersion: "v3",
+    specificationVersion: "v3", // AI SDK 6 wants it, and 7 takes it: of its own, v4, only the files are different here
     async transformParams({ params }) {
       const thread = params.providerOptions?.["precis"]?.["thread"] ?? options.thread;
       // The system prompt is the application's: it stays in front.
@@ -95,7 +95,7 @@ function said(message: Exclude<Message, ToolMessage>, last: string): Entry<Messa
   const parts = typeof message.content === "string" ? [{ type: "text" as const, text: message.content }] : message.content;
   const tool_calls = parts.flatMap((p) => (p.type === "tool-call"
     ? [{ id: p.toolCallId, name: p.toolName, arguments: typeof p.input === "string" ? p.input : JSON.stringify(p.input) }] : []));
-  const media = parts.flatMap((p): Part[] => (p.type === "file" ? [{ ...p, data: plain(p.data) }] : []));
+  const media = parts.flatMap((p): Part[] => (p.type === "file" ? [file(p)] : []));
   const text = parts.flatMap((p) => (p.type === "text" ? [p.text] : [])).join("\n");
   const content = media.length > 0 ? [{ type: "text", text }, ...media] : text;
   const known = tool_calls[0] ? `calls-${tool_calls[0].id}` : JSON.stringify([last, message.role, content]);
@@ -119,11 +119,33 @@ function textOf(output: ToolResult["output"]): string | Part[] {
     case "text": case "error-text": return output.value;
     case "json": case "error-json": return JSON.stringify(output.value);
     case "execution-denied": return output.reason ?? "denied";
-    case "content": return output.value as Part[];
+    case "content": return (output.value as Part[]).map((p) => (p.type === "file" ? file(p as unknown as File) : p));
   }
 }
 
-function plain(data: Uint8Array | string | URL): string {
+type Bytes = Uint8Array | string | URL;
+
+/** A file as AI SDK 6 has it, and as 7 does, where its data says what it is. */
+interface File {
+  type: "file";
+  mediaType: string;
+  data: Bytes | { type: "data"; data: Bytes } | { type: "url"; url: URL; originalUrl?: string } | { type: "text"; text: string } | { type: "reference"; reference: object };
+}
+
+/** The part of a file, the same one from either version, so that a conversation has the same ids in both. */
+function file(part: File): Part {
+  const { data } = part;
+  const flat = (bytes: Bytes) => ({ ...part, mediaType: part.mediaType.includes("/") ? part.mediaType : `${part.mediaType}/*`, data: plain(bytes) });
+  if (typeof data === "string" || !("type" in data)) return flat(data);
+  switch (data.type) {
+    case "data": return flat(data.data);
+    case "url": return flat(data.originalUrl ?? data.url);
+    case "text": return { type: "text", text: data.text };
+    case "reference": return { ...part };
+  }
+}
+
+function plain(data: Bytes): string {
   return data instanceof Uint8Array ? Buffer.from(data).toString("base64") : String(data);
 }
 
