@@ -16,6 +16,7 @@ import (
 	"precis/cmd/processor/feed"
 	"precis/cmd/processor/history"
 	"precis/cmd/processor/operate"
+	"precis/internal/config"
 	"precis/internal/spelling"
 )
 
@@ -139,12 +140,13 @@ func usageError(a *console.App, args []string, parsed *kong.Context, err error) 
 
 // Kong's messages that say too little, or speak of the parser.
 var (
-	noValue    = regexp.MustCompile(`^--([a-z-]+): expected .* but got "EOL"`)
-	negative   = regexp.MustCompile(`^--([a-z-]+): expected u?int(?:64)? value but got "(-[0-9]+)" \(short flag\)`)
-	noNumber   = regexp.MustCompile(`^--([a-z-]+): expected a valid .* (?:int|uint) but got "(.*)"$`)
-	noArgument = regexp.MustCompile(`^expected "(<.*>.*)"$`)
-	unexpected = regexp.MustCompile(`^unexpected argument (.*)$`)
-	suggestion = regexp.MustCompile(`^(unknown flag .*), did you mean "(.*)"\?$`)
+	noValue     = regexp.MustCompile(`^--([a-z-]+): expected .* but got "EOL"`)
+	negative    = regexp.MustCompile(`^--([a-z-]+): expected u?int(?:64)? value but got "(-[0-9]+)" \(short flag\)`)
+	noNumber    = regexp.MustCompile(`^--([a-z-]+): expected a valid .* (?:int|uint) but got "(.*)"$`)
+	noArgument  = regexp.MustCompile(`^expected "(<.*>.*)"$`)
+	unexpected  = regexp.MustCompile(`^unexpected argument (.*)$`)
+	unknownFlag = regexp.MustCompile(`^unknown flag --([a-z-]+)`)
+	suggestion  = regexp.MustCompile(`^(unknown flag .*), did you mean "(.*)"\?$`)
 )
 
 // samples are values of flags by their placeholder.
@@ -175,6 +177,10 @@ func mistake(parsed *kong.Context, args []string, err error) string {
 	if m := noArgument.FindStringSubmatch(text); m != nil {
 		return "missing argument: " + m[1]
 	}
+	if m := unknownFlag.FindStringSubmatch(text); m != nil && runs(parsed, args) && config.Known("gateway."+m[1]) {
+		key := "gateway." + m[1]
+		return fmt.Sprintf("unknown flag --%s: set %s, or %s in the configuration file; \"processor gateway\" has it as a flag", m[1], config.Variable(key), key)
+	}
 	if m := suggestion.FindStringSubmatch(text); m != nil {
 		return fmt.Sprintf("%s; did you mean %s?", m[1], m[2])
 	}
@@ -192,6 +198,18 @@ func mistake(parsed *kong.Context, args []string, err error) string {
 		return fmt.Sprintf("unknown command %q; did you mean %q?", m[1], near)
 	}
 	return fmt.Sprintf("unknown command %q", m[1])
+}
+
+// runs reports whether the command line is that of run, or of config, which has its flags. They are few: most keys of the
+// configuration have none.
+func runs(parsed *kong.Context, args []string) bool {
+	if parsed == nil {
+		return false
+	}
+	if command := parsed.Selected(); command != nil {
+		return command.Name == "run" || command.Name == "config"
+	}
+	return len(args) > 0 && strings.HasPrefix(args[0], "-")
 }
 
 // sampleOf is an example of a flag's value.

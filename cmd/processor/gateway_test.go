@@ -155,9 +155,55 @@ func TestGatewayCommand(t *testing.T) {
 func TestGatewayRefuses(t *testing.T) {
 	for _, test := range []struct{ flag, value, says string }{
 		{"--listen", ":8089", "--insecure"}, {"--http", "0.0.0.0:1", "--insecure"}, {"--listen", "8089", "not a listen address"},
-		{"--openai", "api.openai.com", "not the URL of a provider"}, {"--anthropic", "https://a:b@c", "no user"}, {"--mode", "shrink", "observe"},
-		{"--compactions", "--log-level=info", "--mode compact"}, {"--originals", "--log-level=info", "--mode compact"}, {"--nats", "nats://a b", "not a server address"},
+		{"--openai", "api.openai.com", "flag --openai: gateway.openai: \"api.openai.com\" is not the URL of a provider"}, {"--anthropic", "https://a:b@c", "no user"}, {"--mode", "shrink", "observe"},
+		{"--compactions", "--log-level=info", "needs gateway.mode: compact"}, {"--originals", "--log-level=info", "needs gateway.mode: compact"}, {"--listen", "", "not a listen address"}, {"--nats", "nats://a b", "not a server address"},
 	} {
 		program(t, "", "gateway", test.flag, test.value).wants(t, exitUsage, "", test.says)
 	}
+}
+
+// The command takes what run takes from the environment and the file: an agent's key and prompts must not go to a provider that the
+// environment does not name.
+func TestGatewayTakesTheEnvironment(t *testing.T) {
+	up := provider(t)
+	first := func(t *testing.T, args ...string) string {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		log := newSeen("gateway running")
+		ended := make(chan int, 1)
+		go func() {
+			ended <- run(ctx, append([]string{"gateway", "--log-format", "json", "--nats", "nats://127.0.0.1:1"}, args...), strings.NewReader(""), io.Discard, log)
+		}()
+		select {
+		case <-log.there:
+		case status := <-ended:
+			t.Fatalf("status %d: %s", status, log)
+		}
+		cancel()
+		if status := <-ended; status != exitDone {
+			t.Errorf("status %d: %s", status, log)
+		}
+		line, _, _ := strings.Cut(log.String(), "\n")
+		return line
+	}
+	says := func(t *testing.T, line string, all ...string) {
+		t.Helper()
+		for _, want := range all {
+			if !strings.Contains(line, want) {
+				t.Errorf("no %s in %s", want, line)
+			}
+		}
+	}
+	address := freeAddress(t)
+	t.Setenv("PRECIS_CONFIG", configured(t, `gateway: {listen: "`+address+`", anthropic: "http://file.internal", openai: "http://file.internal"}`))
+	t.Setenv("PRECIS_GATEWAY_MODE", "compact")
+	t.Setenv("PRECIS_GATEWAY_COMPACTIONS", "true")
+	t.Setenv("PRECIS_GATEWAY_OPENAI", up.URL)
+	t.Setenv("PRECIS_HTTP_LISTEN", "a processor's own") // and no setting of the gateway
+	says(t, first(t), `"listen":"`+address+`"`, `"mode":"compact","openai":"`+up.URL+`","anthropic":"http://file.internal","compactions":true,"originals":false`)
+	says(t, first(t, "--openai", "http://flag.internal", "--compactions=false", "--originals"), `"openai":"http://flag.internal"`, `"compactions":false,"originals":true`)
+	program(t, "", "gateway", "--mode", "observe").wants(t, exitUsage, "", "env PRECIS_GATEWAY_COMPACTIONS: gateway.compactions: needs gateway.mode: compact")
+	t.Setenv("PRECIS_GATEWAY_OPENAPI", up.URL)
+	program(t, "", "gateway").wants(t, exitUsage, "", "env PRECIS_GATEWAY_OPENAPI: unknown key")
 }

@@ -23,6 +23,11 @@ var separators = strings.NewReplacer(".", "_", "[", "_", "]", "", "-", "_", " ",
 // Variable returns the name of the variable that sets a key.
 func Variable(key string) string { return Prefix + strings.ToUpper(separators.Replace(key)) }
 
+// Known reports whether a configuration has a key, as it is without a file.
+func Known(key string) bool {
+	return slices.ContainsFunc(leaves(Default()), func(l leaf) bool { return l.key == key })
+}
+
 // environment converts os.Environ's form to a map without the empty variables.
 func environment(list []string) map[string]string {
 	env := map[string]string{}

@@ -28,11 +28,14 @@ type Run struct {
 func (Run) Help() string {
 	return `Without --nats, a NATS server runs inside the process and keeps its log in the data directory; nothing else is needed. NATS_URL is for the other commands and has no effect on run.
 
+A setting without a flag is a key of the configuration file and a variable: gateway.mode is PRECIS_GATEWAY_MODE. Those of the gateway are PRECIS_GATEWAY_MODE, _COMPACTIONS, _ORIGINALS, _OPENAI and _ANTHROPIC. "processor config" prints all keys with their values.
+
 Several processors on the same servers share the partitions: start another one, with a data directory of its own, and it takes its part; stop or kill one, and the others take what it had.
 
 Examples:
 
     processor run
+    PRECIS_GATEWAY_MODE=compact processor run --gateway 127.0.0.1:8089
     processor run --config precis.yaml --nats nats://nats.internal:4222 --data /var/lib/precis`
 }
 
@@ -123,8 +126,12 @@ func start(ctx context.Context, _ *console.App, cfg *config.Config, s starting) 
 	}
 	return untilStopped(ctx, log, func() error {
 		return processor.Serve(ctx, opts, func(p *processor.Processor) {
-			log.Info().Str("nats", p.Broker().URL()).Bool("embedded", p.Broker().Embedded()).
-				Str("http", cfg.HTTP.Listen).Str("api", cfg.API.Listen).Str("gateway", cfg.Gateway.Listen).Str("data", cfg.DataDir).Msg("running")
+			line := log.Info().Str("nats", p.Broker().URL()).Bool("embedded", p.Broker().Embedded()).
+				Str("http", cfg.HTTP.Listen).Str("api", cfg.API.Listen).Str("gateway", cfg.Gateway.Listen)
+			if cfg.Gateway.Listen != "" {
+				line.Func(inForce(cfg.Gateway))
+			}
+			line.Str("data", cfg.DataDir).Msg("running")
 		})
 	})
 }
