@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -34,10 +35,17 @@ func TestMCPPage(t *testing.T) {
 	}
 	p := startProcessorAt(t, t.TempDir(), nats)
 	t.Setenv("NATS_URL", "nats://"+nats)
-	program(t, `{"type":"thread.message","thread_id":"fix-rounding","message_id":"u","role":"user","content":"Which test fails?"}
-{"type":"tool.result","thread_id":"fix-rounding","message_id":"m12","tool_name":"bash","content":"`+strings.Repeat(`ok package\n`, 500)+`--- FAIL: TestTotal (0.01s)\n"}
-`, "publish", "-").wants(t, exitDone, "", "")
-	p.awaitThread(t, "fix-rounding", "1 tool result")
+	sample := regexp.MustCompile("(?s)```sh\n(.*?)```").FindStringSubmatch(projectFile(t, "docs/integrations/mcp.md"))
+	dir := t.TempDir()
+	if err := os.Symlink(build(t), filepath.Join(dir, "processor")); err != nil {
+		t.Fatal(err)
+	}
+	shell := exec.CommandContext(t.Context(), "sh", "-euc", sample[1])
+	shell.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+	if out, err := shell.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	p.awaitThread(t, "mcp1", "1 tool result")
 
 	session := mcpSession(t, server.Args...)
 	page := projectFile(t, "docs/integrations/mcp.md")
@@ -64,15 +72,15 @@ func TestMCPPage(t *testing.T) {
 		want      string
 		failed    bool
 	}{
-		{"read_original", map[string]any{"message_id": "m12", "search": "FAIL"}, "501|--- FAIL: TestTotal", false},
-		{"search_thread", map[string]any{"query": "testtotal"}, "Message m12 (tool bash), line 501", false},
-		{"thread_status", nil, "Thread fix-rounding", false},
+		{"read_original", map[string]any{"message_id": "m2", "search": "FAIL"}, "101|--- FAIL: TestTotal (0.00s)", false},
+		{"search_thread", map[string]any{"query": "testtotal"}, "Message m2 (tool bash), line 101", false},
+		{"thread_status", nil, "Thread mcp1", false},
 		{"thread_status", nil, " in a prompt, texts and arguments only\n", false},
-		{"explain_prompt", map[string]any{"thread": "fix-rounding"}, "Prompt of fix-rounding", false},
+		{"explain_prompt", map[string]any{"thread": "mcp1"}, "Prompt of mcp1", false},
 		{"explain_prompt", nil, ", no limit\n", false},
 		{"explain_prompt", map[string]any{"max_tokens": 100000}, ", within the limit of 100,000\n", false},
 		{"explain_prompt", map[string]any{"max_tokens": 10}, ", over the limit of 10\n", false},
-		{"thread_status", map[string]any{"thread": "demo-2"}, "for the thread \"fix-rounding\" alone", true},
+		{"thread_status", map[string]any{"thread": "demo-2"}, "for the thread \"mcp1\" alone", true},
 	} {
 		result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: c.tool, Arguments: c.arguments})
 		if err != nil {

@@ -43,7 +43,7 @@ func (s *server) readOriginal(ctx context.Context, in originalInput) (string, er
 	}
 	m, lines, err := s.lines(ctx, thread, in.MessageID, from, to)
 	if err != nil {
-		return "", err
+		return "", unknownMessage(err)
 	}
 	if m.Deleted {
 		return deleted(m), nil
@@ -71,6 +71,15 @@ func (s *server) readOriginal(ctx context.Context, in originalInput) (string, er
 		end = fmt.Sprintf("(goes on with from_line %d)\n", last+1)
 	}
 	return fmt.Sprintf("%s, lines %d-%d of %d%s\n%s%s%s", head(m), first, last, m.LinesTotal, otherParts(m), b.String(), calls(m), end), nil
+}
+
+// unknownMessage adds to the answer that there is no such message how to find the right one.
+func unknownMessage(err error) error {
+	var e *api.Error
+	if errors.As(err, &e) && errors.Is(err, api.ErrNotFound) && strings.Contains(e.Message, " has no message ") {
+		return fmt.Errorf("%s; search_thread finds the id of a message by its text", e.Message)
+	}
+	return err
 }
 
 func deleted(m *api.MessageReply) string { return fmt.Sprintf("Message %s was deleted.", m.MessageID) }
@@ -140,7 +149,7 @@ func cutAt(text string, from, n int) (part string, next int) {
 func (s *server) searchOriginal(ctx context.Context, thread string, in originalInput) (string, error) {
 	m, lines, err := s.allLines(ctx, thread, in.MessageID, in.FromLine, in.ToLine)
 	if err != nil {
-		return "", err
+		return "", unknownMessage(err)
 	}
 	if m.Deleted {
 		return deleted(m), nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -39,19 +40,22 @@ func New(o Options) *sdk.Server {
 	m := sdk.NewServer(&sdk.Implementation{Name: "precis", Title: "precis", Version: o.Version}, &sdk.ServerOptions{
 		Instructions: instructions, Capabilities: &sdk.ServerCapabilities{},
 	})
-	add(m, "read_original", "Read the original of a message or tool output that stands shortened in the conversation, by the id in its mark. "+
+	known := arguments{}
+	add(m, known, "read_original", "Read the original of a message or tool output that stands shortened in the conversation, by the id in its mark. "+
 		"Without lines it begins at the first; search shows only the lines around a text.", s.readOriginal)
-	add(m, "search_thread", "Search every message, tool output and call of the thread for a text, the newest first, also what summaries stand for. "+
+	add(m, known, "search_thread", "Search every message, tool output and call of the thread for a text, the newest first, also what summaries stand for. "+
 		"Returns message ids with the lines that contain it.", s.searchThread)
-	add(m, "explain_prompt", "Say what the thread's compacted prompt is made of: tokens by part, the summaries and what each stands for, what is left out and why.", s.explainPrompt)
-	add(m, "thread_status", "Show a thread's counters: messages, tokens before and after summaries, summaries in the making, cost.", s.threadStatus)
+	add(m, known, "explain_prompt", "Say what the thread's compacted prompt is made of: tokens by part, the summaries and what each stands for, what is left out and why.", s.explainPrompt)
+	add(m, known, "thread_status", "Show a thread's counters: messages, tokens before and after summaries, summaries in the making, cost.", s.threadStatus)
+	m.AddReceivingMiddleware(known.check)
 	return m
 }
 
 type server struct{ Options }
 
 // add adds a tool that reads, and says text.
-func add[In any](m *sdk.Server, name, description string, say func(context.Context, In) (string, error)) {
+func add[In any](m *sdk.Server, known arguments, name, description string, say func(context.Context, In) (string, error)) {
+	known.add(name, reflect.TypeFor[In]())
 	closed := false
 	tool := &sdk.Tool{Name: name, Description: description, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed}}
 	sdk.AddTool(m, tool, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (*sdk.CallToolResult, any, error) {

@@ -144,6 +144,7 @@ func TestProblems(t *testing.T) {
 		{404, "GET", "/v1/threads/t/..", "", "%HH"},
 		{404, "GET", "/v1/threads/t/messages/.", "", "%HH"},
 		{404, "GET", "/v1/threads/nobody", "", "no thread"},
+		{404, "GET", "/v1/threads/nobody/messages/m", "", "no thread"},
 		{404, "POST", "/v1/threads/nobody/summarize", "{}", "no thread"},
 		{405, "DELETE", "/v1/threads/t", "", "GET"},
 		{405, "GET", "/v1/threads/t/context", "", "POST"},

@@ -40,10 +40,10 @@ func unknown(name string, request reflect.Type) error {
 	var known []string
 	for i := range request.NumField() {
 		member, _, _ := strings.Cut(request.Field(i).Tag.Get("json"), ",")
-		if spelling.Distance(strings.ToLower(name), member) <= max(1, len(member)/3) {
-			return fault(codeBadRequest, "unknown member %q: did you mean %q?", name, member)
-		}
 		known = append(known, member)
+	}
+	if member := spelling.Meant(name, known); member != "" {
+		return fault(codeBadRequest, "unknown member %q: did you mean %q?", name, member)
 	}
 	if len(known) == 0 {
 		return fault(codeBadRequest, "unknown member %q: the request has no members", name)

@@ -44,6 +44,13 @@ func messageOf(view state.View, name, id string) (*thread.Message, error) {
 	if err != nil || m != nil {
 		return m, err
 	}
+	h, err := view.Header(name)
+	if err != nil {
+		return nil, err
+	}
+	if h == nil {
+		return nil, fault(codeNotFound, "no thread %q", name)
+	}
 	end := strings.TrimLeft(id, "….")
 	if utf8.RuneCountInString(end) < events.IDEnding {
 		return nil, fault(codeNotFound, "thread %q has no message %q", name, id)
