@@ -15,7 +15,7 @@ import (
 const (
 	maxDecision = 300
 	maxReport   = 1200 // of what the assistant said last
-	maxAnswer   = 160
+	maxAnswer   = 240
 	decisions   = 4 // of a message
 )
 
