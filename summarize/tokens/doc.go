@@ -23,7 +23,7 @@
 // estimate: an automaton over bytes guesses o200k_base's count (machine.go), and from there on it
 // is claude's. It aims at Claude because that is the highest: a threshold may be passed a little
 // early, a window is never overrun. For OpenAI's models it is 1.3 to 1.5 times the truth; who wants
-// them exact has o200k_base at a sixth of the speed.
+// them exact has o200k_base at a fifth of the speed.
 //
 // # Accuracy
 //
@@ -54,16 +54,16 @@
 //
 // # Speed and memory
 //
-// MB/s on one core of a shared two-core Xeon (BenchmarkCount, BenchmarkTranscripts; library is the
-// codec's own Count in the same run), no allocations:
+// MB for each second of processor time, on one core of a shared two-core EPYC, the best of 15 passes while other work ran; transcripts with
+// nothing else running (BenchmarkCount and BenchmarkTranscripts have the same texts); no allocations:
 //
 //	              code   prose   JSON   log   transcripts
-//	o200k_base     131     227    100    91   54
-//	  library        7      11      5     4
-//	cl100k_base    161     227    112   105   44
-//	  library       10      11      6     6
-//	claude         141     225    100    91   59
-//	estimate       350     351    321   350   345
+//	o200k_base     408     632    296   255   161 to 170
+//	cl100k_base    407     625    294   256   117 to 121
+//	claude         408     645    297   255   165 to 167
+//	estimate      1029    1021   1025  1025   835 to 843
+//
+// The codec's own Count takes 30 to 50 times as long as o200k_base in the same run.
 //
 // A text takes time in proportion to its length, but for a single piece of over 64 bytes, an
 // endless word or run of one sign: n·log n, 2 to 7 MB/s, and 20 bytes of memory for each of its
