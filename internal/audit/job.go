@@ -83,7 +83,7 @@ func (a *auditor) asStarted(r *onRecord, job *thread.Job, rec *events.Summary) {
 	}
 }
 
-// told compares what a summary says beside its text with what follows from its job and from the text.
+// told compares what a summary says beside its text with what follows from the text and the policy.
 func (a *auditor) told(r *onRecord, job *thread.Job, rec *events.Summary) (ok bool) {
 	want := a.lane.fold.Told(r.st, job, rec)
 	if want == nil {
@@ -93,8 +93,7 @@ func (a *auditor) told(r *onRecord, job *thread.Job, rec *events.Summary) (ok bo
 		want.TokenCountAfter = rec.TokenCountAfter
 	}
 	show := func(s *events.Summary) string {
-		return fmt.Sprintf("level %d as of %s, policy unresolved: %s, %d characters and %d tokens (%s) after", s.Level, orNone(s.AsOfMessageID),
-			orNone(s.PolicyUnresolved), s.CharsAfter, s.TokenCountAfter, s.Tokenizer)
+		return fmt.Sprintf("level %d, %d characters and %d tokens (%s) after", s.Level, s.CharsAfter, s.TokenCountAfter, s.Tokenizer)
 	}
 	return a.expect(r, CheckJob, show(want), show(rec))
 }

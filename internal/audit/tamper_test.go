@@ -165,16 +165,8 @@ func TestTamperedRecords(t *testing.T) {
 			l[byModel].Data = set(t, l[byModel].Data, map[string]any{"chars_after": 1})
 			return l
 		}, true, byModel, audit.CheckJob},
-		{"the place of a model's text altered, the chain made anew", func(l []broker.Stored) []broker.Stored {
-			l[byModel].Data = set(t, l[byModel].Data, map[string]any{"as_of_message_id": "m0"})
-			return l
-		}, true, byModel, audit.CheckJob},
 		{"a tokenizer altered, the chain made anew", func(l []broker.Stored) []broker.Stored {
 			l[byModel].Data = set(t, l[byModel].Data, map[string]any{"tokenizer": "o200k_base"})
-			return l
-		}, true, byModel, audit.CheckJob},
-		{"a policy said to be unresolved, the chain made anew", func(l []broker.Stored) []broker.Stored {
-			l[byModel].Data = set(t, l[byModel].Data, map[string]any{"policy_unresolved": "mine"})
 			return l
 		}, true, byModel, audit.CheckJob},
 		{"a provider altered, the chain made anew", func(l []broker.Stored) []broker.Stored {

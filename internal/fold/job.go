@@ -260,16 +260,15 @@ func (s *Step) byJob(job *thread.Job, r Result) *events.Summary {
 	return rec
 }
 
-// Told returns a summary that a job has made with what follows from the job, the text and the policy in place of what the record says; nil if the
-// policy no longer matches.
+// Told returns a summary that a job has made with what follows from the text and the policy in place of what the record says; nil if the policy no
+// longer matches.
 func (f *Fold) Told(st *thread.State, job *thread.Job, rec *events.Summary) *events.Summary {
 	p := f.JobPolicy(st, job)
 	if p == nil {
 		return nil
 	}
 	told, after := *rec, f.measure(p.Tokenizer)(rec.Content)
-	told.AsOfMessageID, told.PolicyUnresolved, told.Tokenizer = orNull(job.AsOf), orNull(job.Unresolved), p.Tokenizer
-	told.TokenCountAfter, told.CharsAfter = after.Tokens, after.Chars
+	told.Tokenizer, told.TokenCountAfter, told.CharsAfter = p.Tokenizer, after.Tokens, after.Chars
 	if rec.Kind == events.KindToolResult {
 		told.Level = 0
 	}
