@@ -34,7 +34,7 @@ func Serve(ctx context.Context, opts Options, started func(*Processor)) error {
 	if err != nil {
 		return errors.Join(err, closeListener(listener), door.close())
 	}
-	web := p.serveHTTP(listener)
+	web := p.serveHTTP(listener, door.listener)
 	end, err := p.run(ctx, door, started)
 	done, cancel := context.WithTimeout(context.WithoutCancel(ctx), opts.CloseTimeout)
 	defer cancel()
@@ -116,7 +116,7 @@ func closeListener(l net.Listener) error {
 }
 
 // serveHTTP answers probes and scrapes; the returned function stops it.
-func (p *Processor) serveHTTP(l net.Listener) func(context.Context) error {
+func (p *Processor) serveHTTP(l, api net.Listener) func(context.Context) error {
 	if l == nil {
 		return func(context.Context) error { return nil }
 	}
@@ -124,6 +124,9 @@ func (p *Processor) serveHTTP(l net.Listener) func(context.Context) error {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", p.readyz)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(p.metrics.registry, promhttp.HandlerOpts{}))
+	for _, path := range []string{"/v1/", "/ui", "/ui/", "/mcp"} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusNotFound, elsewhere(api)) })
+	}
 	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(l) }()
@@ -134,6 +137,15 @@ func (p *Processor) serveHTTP(l net.Listener) func(context.Context) error {
 		}
 		return err
 	}
+}
+
+// elsewhere tells a client that took the port of probes and metrics for the API's where that is.
+func elsewhere(api net.Listener) string {
+	const here = "not found: this port has /healthz, /readyz and /metrics only; the HTTP API (/v1, /mcp) and its pages (/ui) "
+	if api == nil {
+		return here + "are off (api.listen, --api)"
+	}
+	return here + "listen on " + api.Addr().String() + " (api.listen, --api)"
 }
 
 // readyz reports whether the processor is caught up and able to write.

@@ -100,6 +100,10 @@ class Failures(unittest.TestCase):
                 precis.Client(url, timeout=0.05, retries=0).thread("t")
             release.set()
 
+    def test_says_what_to_start(self):
+        with self.assertRaisesRegex(precis.Unreachable, 'refused.* \\(is "processor run" started\\? Its API listens on http://127.0.0.1:8088 by default\\)$'):
+            precis.Client("http://127.0.0.1:1", retries=0).thread("t")
+
     def test_paths_and_token(self):
         with server(reply(200, {})) as (url, seen):
             c = precis.Client(url + "/under/", token="secret")

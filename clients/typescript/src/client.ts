@@ -162,12 +162,17 @@ async function refused(answer: Response): Promise<Problem> {
   return problem(answer.status, body as object, /^\d+$/.test(after) ? Number(after) * 1000 : undefined);
 }
 
+/** What Node says where there is nothing to connect to. */
+const unconnected = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"];
+
 /** Says of an error of fetch what it means. The caller's own signal stays the caller's. */
 function failed(error: unknown, request: string, signal: AbortSignal | undefined): unknown {
   if (signal?.aborted) return signal.reason;
   if (error instanceof Problem || error instanceof Unreachable) return error;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return new Unreachable(`${request}: ${cause instanceof Error ? cause.message || cause.name : String(cause)}`, { cause: error });
+  const { code } = cause as { code?: string };
+  const hint = code && unconnected.includes(code) ? ' (is "processor run" started? Its API listens on http://127.0.0.1:8088 by default)' : "";
+  return new Unreachable(`${request}: ${cause instanceof Error ? cause.message || (code ?? cause.name) : String(cause)}${hint}`, { cause: error });
 }
 
 /** A path segment: every byte but A-Z a-z 0-9 - . _ ~ as %HH. */

@@ -67,3 +67,8 @@ export function problem(status: number, body: ConstructorParameters<typeof Probl
 export function passing(error: unknown): error is Unreachable | Unavailable {
   return error instanceof Unreachable || error instanceof Unavailable;
 }
+
+/** What an adapter says of an error that nobody else asks for. Its stack is not the user's. */
+export function warn(error: unknown): void {
+  console.warn(`precis: ${error instanceof Error ? error.message : String(error)}; the agent goes on with its messages as they are`);
+}

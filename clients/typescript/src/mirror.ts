@@ -1,4 +1,4 @@
-import { BadRequest, EventsRejected, NotFound, Problem, StaleSummary, TooLarge } from "./errors.js";
+import { BadRequest, EventsRejected, NotFound, Problem, StaleSummary, TooLarge, warn } from "./errors.js";
 import type { AgentEvent, Precis } from "./precis.js";
 import { Recent } from "./recent.js";
 import type { ContextReply } from "./types.js";
@@ -11,7 +11,7 @@ export interface AdapterOptions {
   agentId?: string;
   /** How long, in milliseconds, a step of the agent waits for precis. Default: 2,000. */
   waitMs?: number;
-  /** Learns what precis could not do; the agent goes on with its own messages. Default: console.warn. */
+  /** Learns what precis could not do; the agent goes on with its own messages. Default: a line by console.warn. */
   onError?: (error: unknown) => void;
 }
 
@@ -148,7 +148,7 @@ export class Mirror {
   }
 
   #report(error: unknown): void {
-    (this.options.onError ?? console.warn)(error);
+    (this.options.onError ?? warn)(error);
   }
 }
 

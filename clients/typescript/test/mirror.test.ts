@@ -122,3 +122,10 @@ test("the newest entries are kept", () => {
   recent.set("d", 4);
   assert.deepEqual([[...recent], recent.has("c"), recent.size], [[["a", 2], ["d", 4]], false, 2]);
 });
+
+test("without onError a line says what failed, and that the agent goes on", async (t) => {
+  const said = t.mock.method(console, "warn", () => undefined);
+  assert.equal(await new Mirror(new Client("http://127.0.0.1:2", { retries: 0 })).attempt("t", (signal) => new Client("http://127.0.0.1:2", { retries: 0 }).thread("t", {}, { signal })), undefined);
+  assert.equal(said.mock.callCount(), 1);
+  assert.match(String(said.mock.calls[0]!.arguments[0]), /^precis: GET .* \(is "processor run" started\? .*\); the agent goes on with its messages as they are$/);
+});

@@ -82,6 +82,15 @@ test("a wait has an end, and a signal ends it sooner", () =>
     await assert.rejects(new Client(url).thread("t", {}, { signal: AbortSignal.timeout(50) }), { name: "TimeoutError" });
   }));
 
+test("where nothing listens, the error says what to start", async () => {
+  await assert.rejects(new Client("http://127.0.0.1:2", { retries: 0 }).thread("t"), {
+    name: "Unreachable", message: 'GET /v1/threads/t: connect ECONNREFUSED 127.0.0.1:2 (is "processor run" started? Its API listens on http://127.0.0.1:8088 by default)',
+  });
+  await against([(reply) => reply.socket?.destroy()], async (url) => {
+    await assert.rejects(new Client(url, { retries: 0 }).thread("t"), (e: Error) => e instanceof Unreachable && !e.message.includes("started"));
+  });
+});
+
 test("paths, queries and the token", () =>
   against([json(200, {})], async (url, seen) => {
     const c = new Client(`${url}/under/`, { token: "secret" });

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import ssl
 import time
 import urllib.parse
@@ -183,7 +184,11 @@ class Client:
             return connection, connection.getresponse()
         except (OSError, http.client.HTTPException) as e:
             connection.close()
-            raise errors.Unreachable(f"{method} {path}: {e or type(e).__name__}") from e
+            hint = ""
+            if isinstance(e, (ConnectionRefusedError, socket.gaierror)):
+                hint = ' (is "processor run" started? Its API listens on http://127.0.0.1:8088 by default)'
+            raise errors.Unreachable(f"{method} {path}: {e or type(e).__name__}{hint}") from e
+
 
 
 def _failed(answer: http.client.HTTPResponse) -> errors.Problem:

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 
 import type { AgentInputItem, CallModelInputFilter, Session } from "@openai/agents";
 
-import { NotFound } from "../errors.js";
+import { NotFound, warn } from "../errors.js";
 import type { AdapterOptions } from "../mirror.js";
 import type { AgentEvent, Precis } from "../precis.js";
 import type { ContextReply, Part, ToolCall } from "../types.js";
@@ -100,7 +100,7 @@ export class PrecisSession implements Session {
       });
       return { ...modelData, input: shorter ?? input };
     } catch (error) {
-      (this.options.onError ?? console.warn)(error);
+      (this.options.onError ?? warn)(error);
       return modelData;
     }
   };
