@@ -233,8 +233,14 @@ func TestPublishSessions(t *testing.T) {
 	const claude, codex = "../../internal/sessions/testdata/claude-code.jsonl", "../../internal/sessions/testdata/codex.jsonl"
 	got := p.do(t, "", "publish", "--format", "auto", "--wait", claude, codex)
 	got.wants(t, exitDone, "29 events of 4 threads from 2 files published", "")
-	if !strings.Contains(got.stdout, "\nno event stands for: progress, 1 time (first: "+claude+" line 6)\n") {
-		t.Errorf("got %s", got.stdout)
+	for _, want := range []string{
+		"\nthreads 5e551011-0000-4000-8000-000000000001, ", " and 2 more; see: processor thread 5e551011-0000-4000-8000-000000000001 --nats " + p.url + "\n",
+		"\nno event stands for: event_msg 2 (patch_apply_end 1, thread_rolled_back over more than the file has 1), assistant 1 (<synthetic> 1), compacted without a summary 1,",
+		" system 1 (turn_duration 1), world_state 1; --json has the first line of each\n",
+	} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("%q is not in %s", want, got.stdout)
+		}
 	}
 	p.do(t, "", "publish", "--format", "claude-code", "--wait", "--json", claude).
 		wants(t, exitDone, `"published":16,"skipped":0,"broken":0,"unsent":0,"rejected":0,`, "")
@@ -243,6 +249,28 @@ func TestPublishSessions(t *testing.T) {
 		wants(t, exitDone, `Mend it with integers.`, "")
 	p.do(t, "", "context", "c0dec0de-0000-4000-8000-000000000002", "--max-tokens", "5000", "--format", "responses").
 		wants(t, exitDone, `"call_id": "call_1"`, "")
+}
+
+// Publishing names its threads and how to go on with them, in a form that a shell takes.
+func TestPublishNamesItsThreads(t *testing.T) {
+	b := newServer(t)
+	line := func(thread string) string {
+		return fmt.Sprintf(`{"type":"thread.message","thread_id":%q,"message_id":"1","role":"user","content":"hi"}`+"\n", thread)
+	}
+	for lines, want := range map[string]string{
+		line("a"):                  "\nthread a; see: processor thread a\n",
+		line("it's b") + line("a"): "\nthreads it's b and a; see: processor thread 'it'\\''s b'\n",
+		line("c") + line("a") + line("b") + line("a"): "\nthreads c, a and b; see: processor thread c\n",
+		line("a") + line("b") + line("c") + line("d"): "\nthreads a, b and 2 more; see: processor thread a\n",
+	} {
+		if got := command(t, b, lines, "publish", "-"); !strings.Contains(got.stdout, want) {
+			t.Errorf("%q is not in %q", want, got.stdout)
+		}
+	}
+	if got := command(t, b, "", "publish", "-"); strings.Contains(got.stdout, "see:") {
+		t.Errorf("got %q", got.stdout)
+	}
+	program(t, line("a"), "publish", "--dry-run", "-").wants(t, exitDone, "", "to be published, read in 0.0s\nthread a\n")
 }
 
 // A file of another format than the one that is named publishes nothing, and says which it is.

@@ -2,12 +2,16 @@ package feed
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,7 +40,7 @@ func (Publish) Help() string {
 
 A valid event can still be rejected because of its thread's state (another message with the same id, an edit of an unknown message). With --wait the command reports these with their lines and exits with 1. An edit that still waits for its message is not decided.
 
-With --format the files are sessions that an agent has kept, or conversations in the shape of a provider's API, also compressed with gzip; of OpenHands, a conversation's directory. A session becomes a thread with the session's id; sub-agents become threads of their own, a prompt that the user went back to becomes a rewind, and a summary that the agent made is a message. Message ids are the session's, so that publishing a session again adds only what is new. What no event stands for is listed at the end, by kind, with the first line that has it.
+With --format the files are sessions that an agent has kept, or conversations in the shape of a provider's API, also compressed with gzip; of OpenHands, a conversation's directory. A session becomes a thread with the session's id; sub-agents become threads of their own, a prompt that the user went back to becomes a rewind, and a summary that the agent made is a message. Message ids are the session's, so that publishing a session again adds only what is new. What no event stands for is counted at the end, by kind; --json has the first line of each kind.
 
 Examples:
 
@@ -169,10 +173,10 @@ func (c *Publish) finish(a *console.App, job *publishing, err error) error {
 		a.JSON(job.counts)
 	case c.DryRun: // standard output has the events
 		a.Note("%s", job.counts)
-		job.tellUnmapped(a.Note)
+		job.tell(c.Flags, a.Note)
 	default:
 		a.Printf("%s\n", job.counts)
-		job.tellUnmapped(func(format string, args ...any) { a.Printf(format+"\n", args...) })
+		job.tell(c.Flags, func(format string, args ...any) { a.Printf(format+"\n", args...) })
 	}
 	switch {
 	case errors.Is(err, sessions.ErrFormat), errors.Is(err, sessions.ErrNoEvents), errors.Is(err, sessions.ErrNoSQLite):
@@ -243,6 +247,7 @@ type publishing struct {
 	dry      *events.FileWriter // instead of out
 	onTheWay []outgoing
 	threads  map[string]bool
+	named    []string // the threads, as they come
 	progress *console.Progress
 	counts   publishCounts
 	verdicts *verdicts // nil: nothing waits for the processor
@@ -340,10 +345,66 @@ func (p *publishing) unmapped(name string, list []sessions.Unmapped) {
 	}
 }
 
-func (p *publishing) tellUnmapped(line func(string, ...any)) {
-	for _, u := range p.counts.Unmapped {
-		line("no event stands for: %s, %s (first: %s line %d)", u.Kind, console.Counted(u.Count, "time"), u.File, u.Line)
+// tell says which threads the events are of, how to go on with them, and what no event stands for.
+func (p *publishing) tell(flags remote.Flags, line func(string, ...any)) {
+	if len(p.named) > 0 {
+		next := ""
+		if p.dry == nil {
+			next = "; see: processor thread " + shellWord(p.named[0])
+			if flags.NATS != "" && flags.NATS != p.app.Getenv("NATS_URL") {
+				next += " --nats " + shellWord(flags.Shown())
+			}
+		}
+		line("%s%s", console.Printable(naming(p.named)), console.Printable(next))
 	}
+	if len(p.counts.Unmapped) > 0 {
+		line("no event stands for: %s; --json has the first line of each", console.Printable(folded(p.counts.Unmapped)))
+	}
+}
+
+// naming lists threads, of many the first.
+func naming(threads []string) string {
+	const most = 3
+	switch n := len(threads); {
+	case n == 1:
+		return "thread " + threads[0]
+	case n <= most:
+		return "threads " + strings.Join(threads[:n-1], ", ") + " and " + threads[n-1]
+	default:
+		return fmt.Sprintf("threads %s and %s more", strings.Join(threads[:most-1], ", "), console.Grouped(n-most+1))
+	}
+}
+
+// folded lists kinds with their counts, the most frequent first. What stands behind a slash is in parentheses, as there may be many of a kind.
+func folded(kinds []unmapped) string {
+	count, parts := map[string]int{}, map[string][]string{}
+	slices.SortFunc(kinds, func(a, b unmapped) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Kind, b.Kind)) })
+	for _, u := range kinds {
+		kind, part, _ := strings.Cut(u.Kind, "/")
+		count[kind] += u.Count
+		if part != "" {
+			parts[kind] = append(parts[kind], fmt.Sprintf("%s %s", part, console.Grouped(u.Count)))
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(count), func(a, b string) int { return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b)) })
+	for i, kind := range names {
+		names[i] = fmt.Sprintf("%s %s", kind, console.Grouped(count[kind]))
+		if of := parts[kind]; len(of) > 0 {
+			names[i] += " (" + strings.Join(of, ", ") + ")"
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// plainWord is what a shell takes as it stands.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,][A-Za-z0-9_./:@%+,-]*$`)
+
+// shellWord writes an argument so that it can be copied to a shell.
+func shellWord(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 func (p *publishing) open(ctx context.Context, name string, options *sessions.Options) (in io.ReadCloser, err error) {
@@ -405,9 +466,17 @@ func (p *publishing) publish(ctx context.Context, name string, event events.File
 	case err != nil:
 		return err
 	}
-	p.threads[event.Thread] = true
+	p.begin(event.Thread)
 	p.onTheWay = append(p.onTheWay, outgoing{name: name, line: event.Line, receipt: receipt})
 	return nil
+}
+
+// begin notes an event's thread.
+func (p *publishing) begin(thread string) {
+	if !p.threads[thread] {
+		p.threads[thread] = true
+		p.named = append(p.named, thread)
+	}
 }
 
 // write checks an event as the publisher does, and writes it.
@@ -422,7 +491,7 @@ func (p *publishing) write(name string, event events.FileEvent) error {
 		return nil
 	}
 	p.counts.Published++
-	p.threads[event.Thread] = true
+	p.begin(event.Thread)
 	return p.dry.Write(event.Type, event.Thread, event.Data)
 }
 
