@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
@@ -132,5 +133,38 @@ func (r running) remove(t *testing.T, stream string, seq uint64) {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// An imported session was held at other times than it was stored: both are told. That a file is published twice is no more events.
+func TestAuditTellsWhenMessagesWereWritten(t *testing.T) {
+	p := startProcessor(t, t.TempDir())
+	lines := `{"type":"thread.message","thread_id":"old","message_id":"1","role":"user","content":"hi","created_at":"2020-01-02T03:04:05Z"}
+{"type":"tool.result","thread_id":"old","message_id":"2","content":"x","created_at":"2020-01-02T03:04:06Z"}
+{"type":"message.edited","thread_id":"old","message_id":"1","content":"ho","created_at":"2020-01-02T03:05:00Z"}
+{"type":"thread.message","thread_id":"old","message_id":"3","role":"assistant","content":"now","created_at":"` + time.Now().UTC().Format(time.RFC3339) + `"}
+`
+	p.do(t, lines, "publish", "-", "--wait").wants(t, exitDone, "", "")
+	got := p.do(t, "", "audit", "old")
+	for _, want := range []string{
+		"Z  thread.message, written 2020-01-02 03:04:05Z  ", "Z  tool.result, written 2020-01-02 03:04:06Z  ", "Z  message.edited, written 2020-01-02 03:05:00Z  ", "Z  thread.message  ",
+	} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("%q is not in %s", want, got.stdout)
+		}
+	}
+	p.do(t, "", "audit", "old", "--json").wants(t, exitDone, `"created_at":"2020-01-02T03:04:05Z"`, "")
+	page := filepath.Join(t.TempDir(), "page.html")
+	p.do(t, "", "audit", "old", "--html", page).wants(t, exitDone, "", "")
+	html, err := os.ReadFile(page)
+	if err != nil || strings.Count(string(html), "· written <time") != 3 || !strings.Contains(string(html), `<time datetime="2020-01-02T03:04:05Z">2020-01-02 03:04:05</time>`) {
+		t.Errorf("%v, or the page lacks the times: %s", err, html)
+	}
+	once := p.do(t, "", "savings", "--thread", "old").stdout
+	p.do(t, lines, "publish", "-", "--wait").wants(t, exitDone, "4 events known already", "")
+	twice := p.do(t, "", "savings", "--thread", "old").stdout
+	head := func(text string) string { before, _, _ := strings.Cut(text, " ("); return before }
+	if head(once) != "1 thread" || head(twice) != head(once) {
+		t.Errorf("savings says %q, and of the file published twice %q", head(once), head(twice))
 	}
 }

@@ -81,23 +81,24 @@ type Counters struct {
 // Entry is one event of the thread, or one record about it.
 type Entry struct {
 	EventSeq uint64      `json:"event_seq"` // of a record: the event after which it took effect
-	Time     time.Time   `json:"time"`
+	Time     time.Time   `json:"time"`      // at which it was stored
 	Type     events.Type `json:"type"`
 	// Of an event.
-	Outcome   string `json:"outcome,omitzero"`
-	Code      string `json:"code,omitzero"` // of a rejection
-	MessageID string `json:"message_id,omitzero"`
-	Role      string `json:"role,omitzero"`
-	Tool      string `json:"tool_name,omitzero"`
-	Agent     string `json:"agent_id,omitzero"`
-	Text      string `json:"text,omitzero"`
-	Calls     []Call `json:"tool_calls,omitempty"`
-	Chars     int64  `json:"chars,omitzero"`
-	Tokens    int64  `json:"tokens,omitzero"`
-	Deleted   bool   `json:"deleted,omitzero"`
-	Rewind    bool   `json:"rewind,omitzero"`           // the thread goes back to the message
-	Forks     string `json:"parent_thread_id,omitzero"` // the thread begins with its messages up to MessageID, or all
-	IsError   bool   `json:"is_error,omitzero"`
+	Outcome   string    `json:"outcome,omitzero"`
+	Code      string    `json:"code,omitzero"`       // of a rejection
+	CreatedAt time.Time `json:"created_at,omitzero"` // as the event says
+	MessageID string    `json:"message_id,omitzero"`
+	Role      string    `json:"role,omitzero"`
+	Tool      string    `json:"tool_name,omitzero"`
+	Agent     string    `json:"agent_id,omitzero"`
+	Text      string    `json:"text,omitzero"`
+	Calls     []Call    `json:"tool_calls,omitempty"`
+	Chars     int64     `json:"chars,omitzero"`
+	Tokens    int64     `json:"tokens,omitzero"`
+	Deleted   bool      `json:"deleted,omitzero"`
+	Rewind    bool      `json:"rewind,omitzero"`           // the thread goes back to the message
+	Forks     string    `json:"parent_thread_id,omitzero"` // the thread begins with its messages up to MessageID, or all
+	IsError   bool      `json:"is_error,omitzero"`
 	// Of a record.
 	Summary string         `json:"summary,omitzero"`
 	Record  jsontext.Value `json:"record,omitzero"`
@@ -109,6 +110,17 @@ type Entry struct {
 	Unread bool `json:"-"`
 
 	unnamed *events.Message // a tool result that carries only its call's id
+}
+
+// sameTime is how far an event's own time may be from that of its storing, for both to be told as one.
+const sameTime = time.Minute
+
+// Written is the event's own time, if it was stored at another one: a session that is imported was held long before. Else nil.
+func (e *Entry) Written() *time.Time {
+	if e.CreatedAt.IsZero() || e.Time.Sub(e.CreatedAt).Abs() <= sameTime {
+		return nil
+	}
+	return &e.CreatedAt
 }
 
 // Call is a tool call that a message makes.
@@ -315,8 +327,10 @@ func (e *Entry) read() {
 	case why != nil:
 		e.Text = string(e.Raw.Body)
 	case ev.Fork != nil:
+		e.CreatedAt = ev.Fork.CreatedAt
 		e.Agent, e.Forks, e.MessageID = ev.Fork.AgentID, ev.Fork.ParentThreadID, ev.Fork.AtMessageID
 	case ev.Edit != nil:
+		e.CreatedAt = ev.Edit.CreatedAt
 		e.MessageID, e.Agent, e.Deleted, e.Rewind = ev.Edit.MessageID, ev.Edit.AgentID, ev.Edit.Deleted, ev.Edit.Rewind
 		e.Text = ev.Edit.Content.Text()
 	default:
@@ -324,6 +338,7 @@ func (e *Entry) read() {
 		if m.ToolName == "" && m.ToolCallID != "" {
 			e.unnamed = m
 		}
+		e.CreatedAt = m.CreatedAt
 		e.MessageID, e.Role, e.Tool, e.Agent, e.Text = m.MessageID, m.Role, m.ToolName, m.AgentID, m.Content.Text()
 		e.IsError = m.IsError != nil && *m.IsError || m.ExitCode != nil && *m.ExitCode != 0
 		for _, call := range m.Calls() {

@@ -40,7 +40,7 @@ type Audit struct {
 
 // Help shows the command used.
 func (Audit) Help() string {
-	return `Folds the thread's log again with every check of replay and lists what happened in order: messages, tool outputs, summaries and what they replaced, invalidations and their causes, usage and cost. With --at it stops at that moment and shows exactly the context of that moment; a model's text is taken from the record.
+	return `Folds the thread's log again with every check of replay and lists what happened in order: messages, tool outputs, summaries and what they replaced, invalidations and their causes, usage and cost. Times are those at which events were stored, as for --at; an event that says another one, such as of an imported session, has it as "written". With --at it stops at that moment and shows exactly the context of that moment; a model's text is taken from the record.
 
 --head prints a digest over the chains of all threads. Keep it where those who administer the server cannot change it: --verify-head then reports when SUMMARIES up to that head was rewritten, even with consistent chains. The exit status is 1 if the log does not hold the head.
 
@@ -252,6 +252,9 @@ func storyLine(e *audit.Entry) string {
 	outcome := ""
 	if e.Outcome != thread.Accepted.String() {
 		outcome = " (" + strings.Join(strings.Fields(e.Outcome+" "+e.Code), ", ") + ")"
+	}
+	if at := e.Written(); at != nil {
+		outcome += ", written " + console.Time(*at)
 	}
 	return fmt.Sprintf("%s  %s  %s%s  %s", console.Right(fmt.Sprint(e.EventSeq), 8), when, e.Type, outcome, as.Gist())
 }

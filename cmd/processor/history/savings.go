@@ -101,7 +101,8 @@ func pricesUnder(a *console.App, file string) (*pricing.Table, error) {
 const shownGroups = 20
 
 func printSavings(a *console.App, r *audit.Savings) {
-	a.Printf("%s of %s%s\n\n", console.Counted(r.Log.Read, "event"), console.Counted(r.Threads, "thread"), between(r.Log.From, r.Log.To))
+	// Not the events that were read: those that were published twice are among them, and count in nothing here.
+	a.Printf("%s%s\n\n", console.Counted(r.Threads, "thread"), between(r.Log.From, r.Log.To))
 	if r.Total.Turns == 0 && r.Threads == 0 {
 		a.Printf("No turn of an assistant.\n")
 		return
