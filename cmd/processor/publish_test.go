@@ -235,8 +235,8 @@ func TestPublishSessions(t *testing.T) {
 	got.wants(t, exitDone, "29 events of 4 threads from 2 files published", "")
 	for _, want := range []string{
 		"\nthreads 5e551011-0000-4000-8000-000000000001, ", " and 2 more; see: processor thread 5e551011-0000-4000-8000-000000000001 --nats " + p.url + "\n",
-		"\nno event stands for: event_msg 2 (patch_apply_end 1, thread_rolled_back over more than the file has 1), assistant 1 (<synthetic> 1), compacted without a summary 1,",
-		" system 1 (turn_duration 1), world_state 1; --json has the first line of each\n",
+		"\nno event stands for: 2 × event_msg (1 × patch_apply_end, 1 × thread_rolled_back over more than the file has), 1 × assistant (1 × <synthetic>), 1 × compacted without a summary,",
+		" 1 × system (1 × turn_duration), 1 × world_state; --json has the first line of each\n",
 	} {
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("%q is not in %s", want, got.stdout)

@@ -145,7 +145,7 @@ while read -r line; do n=$((n + 1)); printf '%s\n' "$line" > .openhands/conversa
 insert into sessions values ('c', 1770285600); insert into messages values ('m', 'c', 'user', '[{\"type\":\"text\",\"data\":{\"text\":\"Hi\"}}]', 1770285600)"`)
 	}
 	got := p.Shell(t, `cd "$HOME"`+"\n"+read+"\nwc -l < events.jsonl")
-	for _, want := range []string{"events of 3 threads from 1 file published", "no event stands for: ", "progress 1", "11 events of 1 thread from 1 file published"} {
+	for _, want := range []string{"events of 3 threads from 1 file published", "no event stands for: ", "1 × progress", "11 events of 1 thread from 1 file published"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}

@@ -383,12 +383,12 @@ func folded(kinds []unmapped) string {
 		kind, part, _ := strings.Cut(u.Kind, "/")
 		count[kind] += u.Count
 		if part != "" {
-			parts[kind] = append(parts[kind], fmt.Sprintf("%s %s", part, console.Grouped(u.Count)))
+			parts[kind] = append(parts[kind], fmt.Sprintf("%s × %s", console.Grouped(u.Count), part))
 		}
 	}
 	names := slices.SortedFunc(maps.Keys(count), func(a, b string) int { return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b)) })
 	for i, kind := range names {
-		names[i] = fmt.Sprintf("%s %s", kind, console.Grouped(count[kind]))
+		names[i] = fmt.Sprintf("%s × %s", console.Grouped(count[kind]), kind)
 		if of := parts[kind]; len(of) > 0 {
 			names[i] += " (" + strings.Join(of, ", ") + ")"
 		}
