@@ -17,6 +17,9 @@ func TestCounts(t *testing.T) {
 		{"Bash", `{"command":"grep -rn berth src | wc -l"}`, "31\n", "Matches: 31", ""},
 		{"Bash", `{"command":"grep -rl berth src | wc -l"}`, "31\n", "Output: 1 line", "Matches: "},
 		{"Bash", `{"command":"grep -c berth a.py; grep -c crane a.py"}`, "3\n12\n", "Output: 2 lines", "Matches: "},
+		{"Bash", `{"command":"rg -n berth a.py && sed -n '1,4p' b.py"}`, "2:berth = 1\nimport os\nimport sys\n\nmain()\n", "Output: 5 lines", "Matches: "},
+		{"Bash", `{"command":"cd src && rg -n berth | head -40"}`, "a.py:2:berth = 1\nb.py:9:berth()\n", "Matches: 2", ""},
+		{"Bash", `{"command":"rg -n berth src; git log --oneline -2"}`, "src/a.py:2:berth = 1\n1f2e3d4 fix: a\n5f2e3d4 fix: b\n", "Output: 3 lines", "Matches: "},
 		{"Bash", `{"command":"rg -n berth --stats"}`, "src/a.py:2:berth = 1\nsrc/b.py:9:berth()\n\n2 matches\n2 matched lines\n2 files contained matches\n31 files searched\n", "Matches: 2", ""},
 		{"Bash", `{"command":"grep -rn berth src"}`, "src/a.py:2:berth = 12\nsrc/b.py:9:berth:15\n", "Matches: 2", ""},
 		{"Bash", `{"command":"grep -rn '^$' src"}`, "src/a.go:12:\nsrc/a.go:14:\nsrc/b.go:3:\n", "Matches: 3", ""}, // empty lines

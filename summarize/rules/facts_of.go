@@ -18,6 +18,7 @@ import (
 	"precis/summarize/rules/page"
 	"precis/summarize/rules/records"
 	"precis/summarize/rules/words"
+	"precis/summarize/shell"
 	"precis/summarize/verdict"
 )
 
@@ -211,17 +212,20 @@ func (f *facts) search(args call.Arguments, doc *document) {
 	if counted {
 		matches, files = total, in
 	}
+	alone := searchesAlone(args)
 	switch {
 	case !counted && countsOnly(args):
 		f.add("Output", lex.Counted(doc.total, "line")) // numbers of several commands
 	case matches == len(files) && matches > 0 && doc.shape != shapeMatches && !counted: // only the files are named
-	case doc.shape == shapePlain && showsContext(args):
-		f.add("Output", lex.Counted(doc.total, "line")) // nothing tells matches from the lines around them
+	case doc.shape == shapePlain && showsContext(args), !alone:
+		f.add("Output", lex.Counted(doc.total, "line")) // nothing tells matches from the lines around them, or of another command
 	default:
 		f.add("Matches", doc.atLeast(matches))
 	}
-	f.note("match_count", matches)
-	f.note("file_count", len(files))
+	if alone {
+		f.note("match_count", matches)
+		f.note("file_count", len(files))
+	}
 	if len(files) > 0 {
 		f.add("Files", itoa(len(files)))
 		f.add("Top files", quoted(strings.Join(files[:min(3, len(files))], ", "), maxNote))
@@ -229,6 +233,15 @@ func (f *facts) search(args call.Arguments, doc *document) {
 	if matches == 0 {
 		f.nothing()
 	}
+}
+
+// searchesAlone reports whether no other command of the call prints lines beside its searches.
+func searchesAlone(args call.Arguments) bool {
+	return !slices.ContainsFunc(shell.Steps(args.Command()), func(step shell.Step) bool {
+		name := programOf(strings.Join(step.Words, " "))
+		category, known := commandCategories[name]
+		return step.Op != "|" && (known && category != SearchResults || strings.HasPrefix(name, "git ") && name != "git grep")
+	})
 }
 
 // sumOfCounts reads what a search prints that only counts: "src/a.py:3", "15". Several numbers without files are those of several commands.
