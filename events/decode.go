@@ -24,15 +24,26 @@ type Limits struct {
 // replay decides the same. The first failing check decides the code; the order is the subject, the size, the JSON, the
 // envelope against subject and body, the data.
 func Decode(raw Raw, lim Limits) (Event, *RejectError) {
-	return decode(raw, lim, nil)
+	return decode(raw, lim, 0)
 }
 
-// DecodeKept is Decode for a body that does not change as long as the event is in use: a text that is most of it shares its memory.
+// DecodeKept is Decode for a message that does not change as long as the event is in use: a text that is most of it shares its memory.
 func DecodeKept(raw Raw, lim Limits) (Event, *RejectError) {
-	return decode(raw, lim, raw.Body)
+	return decode(raw, lim, raw.memory())
 }
 
-func decode(raw Raw, lim Limits, kept []byte) (Event, *RejectError) {
+// memory is what a message takes as it was received: NATS has its header in front of its body.
+func (raw Raw) memory() int {
+	n := len(raw.Body)
+	for key, values := range raw.Header {
+		for _, v := range values {
+			n += len(key) + len(": \r\n") + len(v)
+		}
+	}
+	return n
+}
+
+func decode(raw Raw, lim Limits, kept int) (Event, *RejectError) {
 	at, rej := decodeSubject(raw.Subject)
 	if rej != nil {
 		return Event{}, rej

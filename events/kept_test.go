@@ -8,22 +8,24 @@ import (
 	"precis/events"
 )
 
-// Only a text that is at least half of the body shares its memory, and only if nobody changes that.
+// Only a text that is most of its message shares its memory, and only if nobody changes that.
 func TestTextSharesKeptBody(t *testing.T) {
 	long := strings.Repeat("text ", 100)
 	for name, c := range map[string]struct {
 		decode  func(events.Raw, events.Limits) (events.Event, *events.RejectError)
 		content string
 		model   string
+		header  string
 		shared  bool
 	}{
-		"most of it": {events.DecodeKept, long, "m", true},
-		"little":     {events.DecodeKept, "text ", long, false},
-		"escaped":    {events.DecodeKept, long + `\n`, "m", false},
-		"not kept":   {events.Decode, long, "m", false},
+		"most of it":    {events.DecodeKept, long, "m", "id", true},
+		"two thirds":    {events.DecodeKept, long, long[:200], "id", false},
+		"a long header": {events.DecodeKept, long, "m", long[:200], false},
+		"escaped":       {events.DecodeKept, long + `\n`, "m", "id", false},
+		"not kept":      {events.Decode, long, "m", "id", false},
 	} {
 		body := []byte(`{"message_id":"m1","role":"user","content":"` + c.content + `","model":"` + c.model + `"}`)
-		ev, rej := c.decode(events.Raw{Subject: "thread.message.t1", Body: body}, events.Limits{})
+		ev, rej := c.decode(events.Raw{Subject: "thread.message.t1", Header: map[string][]string{"X-Trace": {c.header}}, Body: body}, events.Limits{})
 		if rej != nil {
 			t.Fatal(rej)
 		}

@@ -215,7 +215,7 @@ func readMembers(field string, body []byte) (*members, *RejectError) {
 // spare pools members that are no longer in use: otherwise each event allocates half a kilobyte.
 var spare = sync.Pool{New: func() any { return new(members) }}
 
-// done returns the members to the pool; values made from them are copies.
+// done returns the members to the pool; values made from them are copies, or share the memory of the message alone.
 func (m *members) done() {
 	*m = members{}
 	spare.Put(m)

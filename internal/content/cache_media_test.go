@@ -52,3 +52,32 @@ func heap() int {
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)
 }
+
+// A text that shares the memory of its message keeps little else there: NATS has header and body in one piece.
+func TestCacheCountsSharedMessages(t *testing.T) {
+	race.Slow(t)
+	const limit = 8 << 20
+	trace := strings.Repeat("trace", 12<<10)
+	for name, c := range map[string]struct {
+		text   int
+		header string
+	}{"alone": {2 << 10, ""}, "below a long header": {2 << 10, trace}, "a long text below it": {90 << 10, trace}} {
+		t.Run(name, func(t *testing.T) {
+			cache := sized(nil, limit)
+			before := heap()
+			for seq := uint64(1); seq <= 8000; seq++ {
+				received := fmt.Appendf([]byte(c.header), `{"message_id":"m","role":"user","content":"%s"}`, strings.Repeat("t", c.text))
+				raw := events.Raw{Subject: "0.thread.message.t", Header: map[string][]string{"Baggage": {c.header}}, Body: received[len(c.header):]}
+				ev, why := events.DecodeKept(raw, events.Limits{})
+				if why != nil {
+					t.Fatal(why)
+				}
+				cache.Keep(seq, &ev)
+			}
+			if held := heap() - before; held > limit*5/4 {
+				t.Errorf("%d kB are held with a limit of %d", held>>10, limit>>10)
+			}
+			runtime.KeepAlive(cache)
+		})
+	}
+}
