@@ -37,12 +37,3 @@ func TestStreams(t *testing.T) {
 	program(t, "", "streams", "--config", day, "--apply").wants(t, exitDone, "as configured", "")
 	program(t, "", "streams", "--config", day).wants(t, exitDone, "EVENTS", "")
 }
-
-// Where nothing else is named, the server of the other commands is asked.
-func TestStreamsOfNATSURL(t *testing.T) {
-	b := newServer(t)
-	t.Chdir(t.TempDir())
-	t.Setenv("NATS_URL", b.URL())
-	t.Setenv("PRECIS_PARTITIONS", "4")
-	program(t, "", "streams").wants(t, exitDone, "EVENTS", "")
-}

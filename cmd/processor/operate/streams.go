@@ -15,7 +15,6 @@ import (
 	"precis/internal/broker"
 	"precis/internal/config"
 	"precis/internal/datadir"
-	"precis/internal/natsurl"
 	"precis/internal/processor"
 )
 
@@ -28,7 +27,7 @@ type Streams struct {
 
 // Help shows the command used.
 func (Streams) Help() string {
-	return `Shows each stream and each setting that differs from the configuration; of a NATS cluster also which server leads the stream, which follow, and how far behind they are. The processor never changes an existing stream when it starts. If the embedded server is not running, the command opens its directory itself. Where neither a server nor a directory is named and there is no ./data, it asks the server in NATS_URL, or 127.0.0.1:4222, as other commands do.
+	return `Shows each stream and each setting that differs from the configuration; of a NATS cluster also which server leads the stream, which follow, and how far behind they are. The processor never changes an existing stream when it starts. If the embedded server is not running, the command opens its directory itself. Where neither a server nor a directory is named and there is no ./data, it asks 127.0.0.1:4222, as other commands do.
 
 The exit status is 1 if a stream is missing, differs, has no leader, or has a replica on a server that is offline.
 
@@ -82,7 +81,7 @@ func (c *Streams) open(ctx context.Context, a *console.App, cfg *config.Config) 
 	}
 	dir := processor.BrokerDir(cfg.DataDir)
 	if _, err := os.Stat(dir); err != nil {
-		return askListening(ctx, a, cfg, login)
+		return askListening(ctx, cfg, login)
 	}
 	b, err := broker.Open(ctx, broker.Options{StoreDir: dir, Sync: cfg.NATS.Sync, Logger: login.Logger})
 	if !errors.Is(err, datadir.ErrInUse) {
@@ -93,17 +92,15 @@ func (c *Streams) open(ctx context.Context, a *console.App, cfg *config.Config) 
 }
 
 // askListening reaches the server that other commands ask, where there is no directory and none was named.
-func askListening(ctx context.Context, a *console.App, cfg *config.Config, login broker.Options) (*broker.Broker, error) {
+func askListening(ctx context.Context, cfg *config.Config, login broker.Options) (*broker.Broker, error) {
 	where := cfg.DataDir
-	if login.URL = a.Getenv("NATS_URL"); login.URL == "" && cfg.NATS.Listen != "" {
+	if where == config.Default().DataDir && cfg.NATS.Listen != "" {
 		login.URL = "nats://" + cfg.NATS.Listen
-	}
-	if where == config.Default().DataDir && login.URL != "" {
 		b, err := broker.Open(ctx, login)
 		if err == nil || !errors.Is(err, nats.ErrNoServers) {
 			return b, err
 		}
-		where += ", and no server at " + natsurl.Redacted(login.URL)
+		where += ", and no server at " + login.URL
 	}
 	return nil, console.Unreachable("no streams in %s: name the directory of the processor with --data, beside its --config, or its server with --nats; \"processor run\" makes streams", where)
 }
