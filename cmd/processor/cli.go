@@ -177,7 +177,7 @@ func mistake(parsed *kong.Context, args []string, err error) string {
 	if m := noArgument.FindStringSubmatch(text); m != nil {
 		return "missing argument: " + m[1]
 	}
-	if m := unknownFlag.FindStringSubmatch(text); m != nil && runs(parsed, args) && config.Known("gateway."+m[1]) {
+	if m := unknownFlag.FindStringSubmatch(text); m != nil && m[1] != "listen" && runs(parsed, args) && config.Known("gateway."+m[1]) { // for the address, run has --gateway
 		key := "gateway." + m[1]
 		return fmt.Sprintf("unknown flag --%s: set %s, or %s in the configuration file; \"processor gateway\" has it as a flag", m[1], config.Variable(key), key)
 	}

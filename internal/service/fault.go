@@ -54,7 +54,7 @@ func (e *BeyondEnd) Error() string {
 }
 
 // maxMessage bounds the message of a fault, in bytes. It may quote what the request says, which may be as long as the server lets through, and an
-// answer beyond that is never sent. The header of an answer with five ids of the longest kind fits.
+// answer beyond that is never sent. The longest of our own, which names the five messages that an id's end fits, is below it.
 const maxMessage = 4 << 10
 
 // asFault gives every error a code.

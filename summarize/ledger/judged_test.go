@@ -78,7 +78,7 @@ func TestRequestsReplied(t *testing.T) {
 	long := Collect(script(script1 + broken + goOn + newest)).Trim()
 	for _, chars := range []int{900, 1500, 6000} {
 		text := long.Text(chars)
-		for _, want := range []string{"- (", allReplied + ")\n", "keys of the harbour. → no reply\n", "what they owe. → no reply\n", "\n- And now print the whole book"} {
+		for _, want := range []string{"- (", allReplied + ")\n", "keys of the harbour. → interrupted\n", "what they owe. → interrupted\n", "\n- And now print the whole book"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%d: %q is not in\n%s", chars, want, text)
 			}
@@ -115,7 +115,7 @@ func TestRequestsReplied(t *testing.T) {
 		return "user: Count the boats in the harbour at night.\n" + edit + "user: Tell the clerk which ropes of the pier are old.\n" + "call " + tool + ` {"result":"There are nine."}` + "\nok: \nuser: And those at sea, with the names of the pilots.\n"
 	}
 	for tool, hands := range map[string]bool{"attempt_completion": true, "finish": true, "send_msg_to_user": true, "Read": false} {
-		if text := Collect(script(asks(tool))).Text(2000); !strings.Contains(text, "at night. → then: edited") || strings.Contains(text, "→ no reply") || strings.Contains(text, allReplied) != hands {
+		if text := Collect(script(asks(tool))).Text(2000); !strings.Contains(text, "at night. → then: edited") || strings.Contains(text, "→ interrupted") || strings.Contains(text, allReplied) != hands {
 			t.Errorf("%s:\n%s", tool, text)
 		}
 	}

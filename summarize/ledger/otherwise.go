@@ -20,6 +20,8 @@ var (
 )
 
 var (
+	// nextCommit is in the output of git status where something is staged.
+	nextCommit = regexp.MustCompile(`(?m)^(?:[MADRCT][ MDT] \S|Changes to be committed)`)
 	// statusGone is a deleted or a renamed file in the output of git status.
 	statusGone = regexp.MustCompile(`(?m)^(?:D[ D]| D|\tdeleted:) +(\S+)$|^(?:R[ MD]|\trenamed:) +(\S+) -> (\S+)$`)
 	// removedFile is one in that of git rm, and byCommit one in that of git commit.
@@ -47,13 +49,17 @@ func (c *collector) changedOtherwise(at uint64, line, text string) {
 	if !strings.Contains(line, "git ") || len(text) > maxScan {
 		return
 	}
-	for _, s := range shell.Steps(line) {
+	steps := shell.Steps(line)
+	for i, s := range steps {
 		name, rest := s.Program()
 		verb, args := shell.CutVerb(rest)
 		if name != "git" {
 			continue
 		}
 		paths := operands(args)
+		if filtered := i+1 < len(steps) && steps[i+1].Op == "|"; verb == "status" && len(paths) == 0 && !filtered && !nextCommit.MatchString(text) && !strings.HasPrefix(text, "fatal:") {
+			c.note(&c.events, "git status", unstaged, at) // others may have made the commit
+		}
 		switch {
 		case verb == "add" || verb == "stage":
 			for _, p := range paths {

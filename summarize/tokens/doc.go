@@ -9,7 +9,7 @@
 //
 // o200k_base and cl100k_base: the vocabularies are those that github.com/tiktoken-go/tokenizer
 // carries, in tables of their own (vocab, table); the split patterns are written out by hand
-// (split.go), and long pieces merge through a heap (heap.go). Tests hold both to the published
+// (split.go; plain.go for pieces of ASCII, most of a text), the counts of short merged pieces are remembered (merged.go), and long pieces merge through a heap (heap.go). Tests hold both to the published
 // pattern in a backtracking engine and to the textbook merge, on drawn texts and on transcripts.
 // They are held to the library's own Count only where that follows the pattern: v0.10.0 skips
 // U+007F, and it cuts blanks with several groups of line breaks ("\n  \n") behind the first group

@@ -28,7 +28,7 @@ func (t *table) put(key uint64, r rank) {
 	t.keys[i], t.ranks[i] = key, r
 }
 
-// has is rank for who needs no rank.
+// has reports whether there is a token of this number, which must not be 0.
 func (t *table) has(key uint64) bool {
 	mask := uint(len(t.keys) - 1)
 	for i := t.home(key) & mask; ; i = (i + 1) & mask {
@@ -64,8 +64,8 @@ func newWideTable(n int) wideTable {
 	return wideTable{keys: make([]wideKey, 1<<size), ranks: make([]rank, 1<<size), shift: 64 - size}
 }
 
-// hash folds a 128-bit product (as wyhash does). It need not withstand chosen input: the tables hold vocabularies, and
-// their longest probe is fixed by them.
+// hash folds a 128-bit product (as wyhash does). It need not withstand chosen input: the tables hold vocabularies, whose
+// longest probe is fixed, and of the pieces that are remembered a collision costs one its place.
 func (k wideKey) hash() uint64 {
 	hi, lo := bits.Mul64(k.low^0xA0761D6478BD642F, k.high^0xE7037ED1A0B428DB)
 	return (hi ^ lo) * 0x9E3779B97F4A7C15

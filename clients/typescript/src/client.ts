@@ -170,7 +170,7 @@ function failed(error: unknown, request: string, signal: AbortSignal | undefined
   if (signal?.aborted) return signal.reason;
   if (error instanceof Problem || error instanceof Unreachable) return error;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const { code } = cause as { code?: string };
+  const code = (cause as { code?: string } | null | undefined)?.code;
   const hint = code && unconnected.includes(code) ? ' (is "processor run" started? Its API listens on http://127.0.0.1:8088 by default)' : "";
   return new Unreachable(`${request}: ${cause instanceof Error ? cause.message || (code ?? cause.name) : String(cause)}${hint}`, { cause: error });
 }

@@ -68,7 +68,7 @@ export function passing(error: unknown): error is Unreachable | Unavailable {
   return error instanceof Unreachable || error instanceof Unavailable;
 }
 
-/** What an adapter says of an error that nobody else asks for. Its stack is not the user's. */
+/** What an adapter prints of an error where the application has no onError. The stack is left out: it is the adapter's, not the application's. */
 export function warn(error: unknown): void {
   console.warn(`precis: ${error instanceof Error ? error.message : String(error)}; the agent goes on with its messages as they are`);
 }
