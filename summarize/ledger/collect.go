@@ -169,6 +169,9 @@ func (c *collector) unanswered(at uint64, result Message) bool {
 
 // call records one call; result has no Message if the span contains none.
 func (c *collector) call(at uint64, call events.ToolCall, result Message) {
+	if finishing.MatchString(call.Name) || asking.MatchString(call.Name) {
+		c.handed = append(c.handed, at)
+	}
 	args := parseArguments(call.Arguments)
 	line := args.commandLine(call.Name)
 	if line != "" {
@@ -196,9 +199,6 @@ func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 		}
 		c.dir, c.away = "", false
 		return
-	}
-	if finishing.MatchString(call.Name) {
-		c.handed = append(c.handed, at)
 	}
 	if c.unanswered(at, result) {
 		return // nothing is known to have happened

@@ -93,12 +93,17 @@ func (s *shown) String() string {
 	return s.name
 }
 
+// movedAway reports whether the call that deleted a directory made another one, where its files are now.
+func (v *view) movedAway(dir File) bool {
+	return slices.ContainsFunc(v.files, func(f File) bool { return f.Created && f.Path != dir.Path && !strings.HasPrefix(f.Path, dir.Path+"/") && slices.Contains(f.Changed, dir.goneAt()) })
+}
+
 // outline groups the changed files by directory, those that were written most often first.
 func (v *view) outline() (dirs []directory, root string) {
 	var files []File
 	for _, f := range v.files {
 		if f.gone() && v.passedBy(f) || slices.ContainsFunc(v.files, func(dir File) bool { // with its directory
-			return len(f.Changed) > 0 && strings.HasPrefix(f.Path, dir.Path+"/") && f.Changed[0] <= dir.goneAt() && dir.gone() && !v.backAgain(dir)
+			return len(f.Changed) > 0 && strings.HasPrefix(f.Path, dir.Path+"/") && f.Changed[0] <= dir.goneAt() && dir.gone() && !v.movedAway(dir) && !v.backAgain(dir)
 		}) {
 			continue
 		}

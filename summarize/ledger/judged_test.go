@@ -121,6 +121,69 @@ func TestRequestsReplied(t *testing.T) {
 	}
 }
 
+// What is a reply, and what is not known to be none.
+func TestWhatIsAReply(t *testing.T) {
+	const looked, kept = "user: Look up who keeps the keys of the harbour.\n", "user: Ask the pilots of the harbour what they owe.\nassistant: They owe nothing at all to the harbour.\nuser: And now print the whole book for the pilots.\n"
+	for said, replied := range map[string]bool{
+		"assistant: The server is running on port 3000 now.":                                 true,
+		"assistant: Error: none. The clerk keeps them, as he always did.":                    true,
+		"assistant: Under high load the pool is exhausted, since the clerk keeps the keys.":  true,
+		"assistant: The request was cancelled by the browser because the token had expired.": true,
+		"assistant: These are the clerks of the":                                             true, // cut off there
+		"assistant: API Error: 529 overloaded":                                               false,
+		"assistant: The server had an error while processing your request":                   false,
+		"assistant: Request was aborted.":                                                    false,
+		`call AskUserQuestion {"question":"Which keys?"}`:                                    true,
+		`call ExitPlanMode {"plan":"Look at the keys."}`:                                     true,
+		`call attempt_completion {"result":"The clerk.","command":"open keys.html"}`:         true,
+		`call submit_form {"form":"keys"}`:                                                   false,
+	} {
+		text := Collect(script(looked + said + "\n" + kept)).Text(1200)
+		if strings.Contains(text, "harbour. → replied") != replied && strings.Contains(text, "harbour. → answered: ") != replied || strings.Contains(text, "harbour. → interrupted") == replied {
+			t.Errorf("%s:\n%s", said, text)
+		}
+	}
+}
+
+// Where a ledger of another version, or one that has dropped the ends of older turns, stands between others, nothing is said of its requests.
+func TestRepliesOfJoinedLedgers(t *testing.T) {
+	turns := func(name string, n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "user: Now tell me why the lamp %s%d is dark.\nassistant: Its clock %s%d is late.\n", name, i, name, i)
+		}
+		return b.String()
+	}
+	messages := script(turns("a", 3) + turns("b", 3) + turns("c", 3) + "user: And now print the whole book for the pilots.\n")
+	parts := []Ledger{Collect(messages[:6]), Collect(messages[6:12]), Collect(messages[12:])}
+	parts[1].Ends, parts[1].EndsFrom = nil, 0
+	for _, joined := range []Ledger{Join(parts), Join([]Ledger{Join(parts[:2]), parts[2]}), Join([]Ledger{parts[0], Join(parts[1:])})} {
+		if text := joined.Text(3000); strings.Contains(text, allReplied) || strings.Contains(text, noReply) || joined.EndsFrom != messages[12].Ordinal {
+			t.Errorf("known from %d on:\n%s", joined.EndsFrom, text)
+		}
+	}
+	long := script(turns("a", maxEnds+20) + turns("b", maxEnds+20) + "user: And now print the whole book for the pilots.\n")
+	half := 2 * (maxEnds + 20)
+	joined := Join([]Ledger{Collect(long[:half]).Trim(), Collect(long[half:]).Trim()}).Trim()
+	if text := joined.Text(3000); strings.Contains(text, noReply) || joined.EndsFrom <= long[half].Ordinal {
+		t.Errorf("known from %d on:\n%s", joined.EndsFrom, text)
+	}
+}
+
+// Of requests that an earlier compaction told nothing is known, and a request with an arrow is not marked by that.
+func TestRequestsOfUnknownTurns(t *testing.T) {
+	newest := "user: And now print the whole book for the pilots.\nassistant: ok\nuser: And their berths, with the hours of the tide.\n"
+	list := script("user: x\nassistant: All of it is done now.\n" + newest)
+	list[0].Content = events.TextContent("--- Summarized Context (9 items) ---\nGoal: Count the boats in the harbour at night.\nRequests:\n- Fix the tide of the harbour today. → interrupted\n- Paint the pier of the harbour blue.\n\nTell me of the keys.")
+	if text := Collect(list).Text(2000); strings.Contains(text, allReplied) || !strings.Contains(text, "Fix the tide") {
+		t.Errorf("adopted:\n%s", text)
+	}
+	text := Collect(script("user: Count the boats in the harbour at night.\nassistant: Nine.\nuser: Rename the pier → jetty in the book of the harbour.\nassistant: It is done, and so are all the others there.\n" + newest)).Text(2000)
+	if !strings.Contains(text, allReplied) {
+		t.Errorf("with an arrow:\n%s", text)
+	}
+}
+
 // A request that begins with a paste is told with its end, where it asks.
 func TestPastedRequest(t *testing.T) {
 	paste := "➜ ferry git:(main) git push origin main\\nerror: No `tide.toml` found in the current directory or parent directories.\\n" + strings.Repeat("hint: rerun the command with the flag that scans the whole harbour again. ", 40) + "\\n\\nplease fix it, we no longer use tide"

@@ -37,7 +37,13 @@ func Merge(spans ...Ledger) Ledger {
 		for _, n := range spans[i].Calls {
 			merged.Calls = follow(merged.Calls, n)
 		}
-		merged.Ends, merged.EndsFrom = append(merged.Ends, spans[i].Ends...), cmp.Or(merged.EndsFrom, spans[i].EndsFrom)
+		switch span := &spans[i]; {
+		case span.Messages == 0:
+		case span.EndsFrom == 0 || span.EndsFrom > span.From: // of the beginning of this span it isn't known
+			merged.Ends, merged.EndsFrom = span.Ends, span.EndsFrom
+		default:
+			merged.Ends, merged.EndsFrom = slices.Concat(merged.Ends, span.Ends), cmp.Or(merged.EndsFrom, span.EndsFrom)
+		}
 		merged.Omitted = merged.Omitted.plus(spans[i].Omitted)
 	}
 	return merged

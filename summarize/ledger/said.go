@@ -27,7 +27,7 @@ func (c *collector) statements(m Message) {
 		c.told = text
 	}
 	answers := whole && len(m.ToolCalls) == 0
-	if opens := strings.TrimSpace(text); answers && opens != "" && !outage.MatchString(opens) {
+	if all := strings.TrimSpace(m.Content.Text()); len(m.ToolCalls) == 0 && all != "" && !noAnswer.MatchString(all) { // one that was cut off is a reply too
 		c.handed = append(c.handed, m.Ordinal)
 	}
 	plan := lastWords(text, answers)

@@ -218,7 +218,7 @@ func (v *view) requestLines(room int) []string {
 	for _, n := range older {
 		least += size(n)
 	}
-	if len(older) > 0 && room > 4*leastOpening && v.ending(older[0]) {
+	if len(older) > 0 && room > 4*leastOpening && !slices.ContainsFunc(older, func(n Note) bool { return !v.ending(n) }) {
 		head = allReplied
 		room -= len("- ()\n" + head)
 	}
@@ -237,12 +237,14 @@ func (v *view) requestLines(room int) []string {
 		room -= lex.Runes(v.unlessReplied(n))
 	}
 	long := longest(lines, room)
+	plain := map[string]bool{} // without a mark
 	for i, n := range older {
-		mark := v.unlessReplied(n)
-		lines[i], room = "- "+withAsk(n.Text, long-2)+mark, room+lex.Runes(mark)
+		text, mark := "- "+withAsk(n.Text, long-2), v.unlessReplied(n)
+		plain[text] = true
+		lines[i], room = text+mark, room+lex.Runes(mark)
 	}
 	v.answer(older, lines, min(v.spare, room-cost(lines)))
-	if !slices.ContainsFunc(lines, func(l string) bool { return !strings.Contains(l, " → ") }) {
+	if !slices.ContainsFunc(lines, func(l string) bool { return plain[l] }) {
 		head = ""
 	}
 	if omitted > 0 {
@@ -281,9 +283,11 @@ func (v *view) endedTurn(request Note) string {
 	return mark
 }
 
-// ending reports whether it is known of the turns since a request where the assistant handed back: an agent may do so in other ways.
+// ending reports whether it is known of the turns since a request where the assistant handed back: an agent may do so in other ways, and of
+// several requests of one message, as those that an earlier compaction told, nothing is known.
 func (v *view) ending(request Note) bool {
-	return len(v.l.Ends) > 0 && v.l.EndsFrom > 0 && v.l.EndsFrom <= request.Last
+	return len(v.l.Ends) > 0 && v.l.EndsFrom > 0 && v.l.EndsFrom <= request.Last &&
+		!slices.ContainsFunc(v.l.Requests, func(n Note) bool { return n.Last == request.Last && n.Text != request.Text })
 }
 
 // unlessReplied returns what is told in any case of a request below allReplied.
@@ -407,11 +411,11 @@ func concluded(s string) string {
 	for i := stop(s); i < len(s); i += stop(s[i:]) {
 		end = i
 	}
-	if end > 0 {
+	if end >= leastOpening {
 		return s[:end]
 	}
 	if i := strings.Index(s, ": "); i >= leastOpening && !leading.MatchString(s[:i]) {
-		return s[:i] + "."
+		return s[:i+1] + " " + lex.ClipMark
 	}
 	return opening(s, leastAnswer)
 }
