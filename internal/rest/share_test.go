@@ -58,17 +58,37 @@ func TestNamesOfOthers(t *testing.T) {
 		w.namesOthers(who, "POST", "/v1/threads/team%2Fforked/context", "{}", `"parent_thread_id":"other"`)
 		w.namesOthers(who, "POST", "/v1/threads/team%2Fa/context", `{"children":true,"max_tokens":1e3}`, `"running_thread_ids":["team/b","other"]`)
 	}
-	var c api.ContextReply
-	w.wants(http.StatusOK, "POST", "/v1/threads/team%2Fa/context", `{"children":true}`, team...).json(t, &c)
-	if !slices.Equal(c.RunningThreadIDs, []string{"team/b"}) {
-		t.Errorf("running for the team: %q", c.RunningThreadIDs)
-	}
+	w.promptNamesOthers(team, ops)
 	for word, want := range map[string]string{agentWord: "forked from another thread", operatorWord: "forked from other"} {
 		w.says(w.tools(word), "thread_status", map[string]any{"thread": "team/forked"}, want)
 	}
 	list := "[" + message("n", "x") + `,{"type":"thread.forked","parent_thread_id":"other"}]`
 	if p := w.wants(http.StatusForbidden, "POST", "/v1/threads/team%2Fc/events", list, team...).problem(t); !strings.HasPrefix(p.Detail, "event 1 of the list: ") {
 		t.Errorf("%s", p.Detail)
+	}
+}
+
+// promptNamesOthers has team/a, of which team/b and other run, compacted: only behind a compaction does a prompt name them.
+func (w *world) promptNamesOthers(team, ops []string) {
+	w.t.Helper()
+	for n := range 40 {
+		last := w.put("/v1/threads/team%2Fa", message(fmt.Sprint("m", n), strings.Repeat("The boat is at the pier. ", 40)), team...)
+		if n == 39 {
+			w.wants(http.StatusOK, "POST", "/v1/threads/team%2Fa/summarize", fmt.Sprintf(`{"min_event_seq":%d}`, last), team...)
+		}
+	}
+	prompt := func(who []string) (c api.ContextReply) {
+		w.wants(http.StatusOK, "POST", "/v1/threads/team%2Fa/context", `{"children":true}`, who...).json(w.t, &c)
+		if len(c.SummaryIDs) != 1 {
+			w.t.Fatalf("summaries %q", c.SummaryIDs)
+		}
+		return c
+	}
+	if c := prompt(ops); !slices.Equal(c.RunningThreadIDs, []string{"team/b", "other"}) || !strings.Contains(string(c.Messages), "by thread: team=2Fb, other.") {
+		w.t.Errorf("running for an operator: %q, %.2000s", c.RunningThreadIDs, c.Messages)
+	}
+	if c := prompt(team); !slices.Equal(c.RunningThreadIDs, []string{"team/b"}) || strings.Contains(string(c.Messages), "other") {
+		w.t.Errorf("running for the team: %q, %.2000s", c.RunningThreadIDs, c.Messages)
 	}
 }
 
