@@ -78,14 +78,14 @@ func (a *auditor) asStarted(r *onRecord, job *thread.Job, rec *events.Summary) {
 	if job.Superseded {
 		ok = a.expect(r, CheckSources, "no summary: a source has changed since it was started", "summary.created")
 	}
-	if ok = a.told(r, job, rec) && ok; ok {
+	if ok = a.recounted(r, job, rec) && ok; ok {
 		a.tally.holds(r.scope, CheckJob)
 	}
 }
 
-// told compares what a summary says beside its text with what follows from the text and the policy.
-func (a *auditor) told(r *onRecord, job *thread.Job, rec *events.Summary) (ok bool) {
-	want := a.lane.fold.Told(r.st, job, rec)
+// recounted compares what a summary says beside its text with what follows from the text, its sources and the policy.
+func (a *auditor) recounted(r *onRecord, job *thread.Job, rec *events.Summary) (ok bool) {
+	want := a.lane.fold.Recounted(r.st, job, rec)
 	if want == nil {
 		return true
 	}

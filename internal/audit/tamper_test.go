@@ -12,8 +12,10 @@ import (
 	"precis/events"
 	"precis/internal/audit"
 	"precis/internal/broker"
+	"precis/internal/processor"
 	"precis/internal/race"
 	"precis/state"
+	"precis/summarize"
 )
 
 // set changes members of a record's data.
@@ -169,6 +171,10 @@ func TestTamperedRecords(t *testing.T) {
 			l[byModel].Data = set(t, l[byModel].Data, map[string]any{"tokenizer": "o200k_base"})
 			return l
 		}, true, byModel, audit.CheckJob},
+		{"a level altered, the chain made anew", func(l []broker.Stored) []broker.Stored {
+			l[byModel].Data = set(t, l[byModel].Data, map[string]any{"level": 1})
+			return l
+		}, true, byModel, audit.CheckJob},
 		{"a provider altered, the chain made anew", func(l []broker.Stored) []broker.Stored {
 			l[byModel].Data = set(t, l[byModel].Data, map[string]any{"provider": "main"})
 			return l
@@ -264,6 +270,43 @@ func TestTamperedRecords(t *testing.T) {
 	}
 	w.rewrite(broker.StreamSummaries, original)
 	clean(t, w.replay())
+}
+
+// The level of what a model made from summaries is above theirs.
+func TestTamperedLevels(t *testing.T) {
+	w := newWorld(t)
+	policy := &w.config.Policies[0]
+	policy.Mode, policy.Compaction.Trigger, policy.Compaction.Keep = summarize.ModeLLM, summarize.Condition{Messages: 15}, summarize.Keep{Messages: 5}
+	w.run(func(p *processor.Processor) {
+		for i := range 24 {
+			w.put(line(i, []string{"user", "assistant"}[i%2]))
+		}
+		w.ask(p, events.KindCompaction)
+		w.ask(p, events.KindHistory)
+	})
+	clean(t, w.replay())
+	original, altered := w.messages(broker.StreamSummaries), map[string]bool{}
+	for i, m := range original {
+		var rec events.Summary
+		if !strings.HasPrefix(m.Subject, string(events.SummaryCreated)+".") {
+			continue
+		}
+		if err := json.Unmarshal(m.Data, &rec); err != nil {
+			t.Fatal(err)
+		}
+		if rec.Method != events.MethodLLM || altered[rec.Slot] {
+			continue
+		}
+		altered[rec.Slot] = true
+		list := slices.Clone(original)
+		list[i].Data = set(t, m.Data, map[string]any{"level": rec.Level + 1})
+		reseal(t, list)
+		w.rewrite(broker.StreamSummaries, list)
+		named(t, w.replay(), audit.CheckJob, rec.ID)
+	}
+	if !altered[events.SlotCurrent] || !altered[events.SlotHistory] {
+		t.Errorf("a model made only %v", altered)
+	}
 }
 
 // forged is a call's record as one of another call.

@@ -260,19 +260,31 @@ func (s *Step) byJob(job *thread.Job, r Result) *events.Summary {
 	return rec
 }
 
-// Told returns a summary that a job has made with what follows from the text and the policy in place of what the record says; nil if the policy no
-// longer matches.
-func (f *Fold) Told(st *thread.State, job *thread.Job, rec *events.Summary) *events.Summary {
+// Recounted returns a summary that a job has made with what follows from its text, its sources and the policy in place of what the record says; nil if
+// the policy no longer matches.
+func (f *Fold) Recounted(st *thread.State, job *thread.Job, rec *events.Summary) *events.Summary {
 	p := f.JobPolicy(st, job)
 	if p == nil {
 		return nil
 	}
-	told, after := *rec, f.measure(p.Tokenizer)(rec.Content)
-	told.Tokenizer, told.TokenCountAfter, told.CharsAfter = p.Tokenizer, after.Tokens, after.Chars
-	if rec.Kind == events.KindToolResult {
-		told.Level = 0
+	counted, after := *rec, f.measure(p.Tokenizer)(rec.Content)
+	counted.Tokenizer, counted.TokenCountAfter, counted.CharsAfter = p.Tokenizer, after.Tokens, after.Chars
+	if level, known := f.levelAbove(st.Header.Thread, rec.SourceSummaryIDs); known {
+		counted.Level = level
 	}
-	return &told
+	return &counted
+}
+
+// levelAbove returns the level of what is made from summaries, 0 without any; it is known if all of them are there.
+func (f *Fold) levelAbove(thread string, sources []string) (level int, known bool) {
+	for _, id := range sources {
+		sum, err := f.part.Summary(thread, id)
+		if err != nil || sum == nil {
+			return 0, false // a finding, or a doubt, of its own
+		}
+		level = max(level, sum.Level+1)
+	}
+	return level, true
 }
 
 // CurrentOf reports whether prompts use a job's summary once it is made. What its slot stands for must be loaded.
