@@ -234,7 +234,7 @@ func TestPublishSessions(t *testing.T) {
 	got := p.do(t, "", "publish", "--format", "auto", "--wait", claude, codex)
 	got.wants(t, exitDone, "29 events of 4 threads from 2 files published", "")
 	for _, want := range []string{
-		"\nthreads 5e551011-0000-4000-8000-000000000001, ", " and 2 more; see: processor thread 5e551011-0000-4000-8000-000000000001 --nats " + p.url + "\n",
+		"\nthreads 5e551011-0000-4000-8000-000000000001, ", " and 2 more; see: processor thread --nats " + p.url + " 5e551011-0000-4000-8000-000000000001\n",
 		"\nno event stands for: 2 × event_msg (1 × patch_apply_end, 1 × thread_rolled_back over more than the file has), 1 × assistant (1 × <synthetic>), 1 × compacted without a summary,",
 		" 1 × system (1 × turn_duration), 1 × world_state; --json has the first line of each\n",
 	} {
@@ -260,11 +260,18 @@ func TestPublishNamesItsThreads(t *testing.T) {
 	for lines, want := range map[string]string{
 		line("a"):                  "\nthread a; see: processor thread a\n",
 		line("it's b") + line("a"): "\nthreads it's b and a; see: processor thread 'it'\\''s b'\n",
+		line("-x"):                 "\nthread -x; see: processor thread -- '-x'\n",
+		line("a\nb"):               "\nthread a b; see: processor threads\n",
 		line("c") + line("a") + line("b") + line("a"): "\nthreads c, a and b; see: processor thread c\n",
 		line("a") + line("b") + line("c") + line("d"): "\nthreads a, b and 2 more; see: processor thread a\n",
 	} {
 		if got := command(t, b, lines, "publish", "-"); !strings.Contains(got.stdout, want) {
 			t.Errorf("%q is not in %q", want, got.stdout)
+		}
+	}
+	for _, args := range [][]string{{"thread", "--", "-x"}, {"threads"}} { // both are commands, also where nothing answers
+		if got := command(t, b, "", args...); got.status == exitUsage {
+			t.Errorf("%q: %s", args, got.stderr)
 		}
 	}
 	if got := command(t, b, "", "publish", "-"); strings.Contains(got.stdout, "see:") {

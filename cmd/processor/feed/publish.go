@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"precis/api"
 	"precis/cmd/processor/console"
@@ -247,7 +248,7 @@ type publishing struct {
 	dry      *events.FileWriter // instead of out
 	onTheWay []outgoing
 	threads  map[string]bool
-	named    []string // the threads, as they come
+	named    []string // the first of them, as they come
 	progress *console.Progress
 	counts   publishCounts
 	verdicts *verdicts // nil: nothing waits for the processor
@@ -350,35 +351,60 @@ func (p *publishing) tell(flags remote.Flags, line func(string, ...any)) {
 	if len(p.named) > 0 {
 		next := ""
 		if p.dry == nil {
-			next = "; see: processor thread " + shellWord(p.named[0])
-			if flags.NATS != "" && flags.NATS != p.app.Getenv("NATS_URL") {
-				next += " --nats " + shellWord(flags.Shown())
-			}
+			next = "; see: " + seeThread(p.named[0], flags, p.app.Getenv)
 		}
-		line("%s%s", console.Printable(naming(p.named)), console.Printable(next))
+		line("%s%s", console.Printable(naming(p.named, len(p.threads))), next)
 	}
 	if len(p.counts.Unmapped) > 0 {
 		line("no event stands for: %s; --json has the first line of each", console.Printable(folded(p.counts.Unmapped)))
 	}
 }
 
+// seeThread is the command that shows a thread, for a shell with the same variables. Where it can't be written out, because the thread's id or the
+// address would not be shown as they are, or a password were in it, it is the command that lists threads.
+func seeThread(id string, flags remote.Flags, getenv func(string) string) string {
+	words := []string{"processor", "thread"}
+	for _, f := range []struct{ flag, variable, value string }{
+		{"nats", "NATS_URL", flags.NATS}, {"creds", "NATS_CREDS", flags.Creds}, {"user", "NATS_USER", flags.User}, {"password", "NATS_PASSWORD", flags.Password},
+		{"token", "NATS_TOKEN", flags.Token}, {"tlsca", "NATS_CA", flags.TLSCA}, {"tlscert", "NATS_CERT", flags.TLSCert}, {"tlskey", "NATS_KEY", flags.TLSKey},
+	} {
+		switch {
+		case f.value == getenv(f.variable):
+		case f.value == "", f.value[0] == '-', f.flag == "password", f.flag == "token", f.flag == "nats" && flags.Shown() != f.value:
+			return "processor threads"
+		default:
+			words = append(words, "--"+f.flag, shellWord(f.value))
+		}
+	}
+	if strings.HasPrefix(id, "-") {
+		words = append(words, "--")
+	}
+	command := strings.Join(append(words, shellWord(id)), " ")
+	if !utf8.ValidString(command) || console.Printable(command) != command {
+		return "processor threads"
+	}
+	return command
+}
+
+// mostNamed is how many threads are named.
+const mostNamed = 3
+
 // naming lists threads, of many the first.
-func naming(threads []string) string {
-	const most = 3
-	switch n := len(threads); {
+func naming(first []string, n int) string {
+	switch {
 	case n == 1:
-		return "thread " + threads[0]
-	case n <= most:
-		return "threads " + strings.Join(threads[:n-1], ", ") + " and " + threads[n-1]
+		return "thread " + first[0]
+	case n <= mostNamed:
+		return "threads " + strings.Join(first[:n-1], ", ") + " and " + first[n-1]
 	default:
-		return fmt.Sprintf("threads %s and %s more", strings.Join(threads[:most-1], ", "), console.Grouped(n-most+1))
+		return fmt.Sprintf("threads %s and %s more", strings.Join(first[:mostNamed-1], ", "), console.Grouped(n-mostNamed+1))
 	}
 }
 
 // folded lists kinds with their counts, the most frequent first. What stands behind a slash is in parentheses, as there may be many of a kind.
 func folded(kinds []unmapped) string {
 	count, parts := map[string]int{}, map[string][]string{}
-	slices.SortFunc(kinds, func(a, b unmapped) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Kind, b.Kind)) })
+	kinds = slices.SortedFunc(slices.Values(kinds), func(a, b unmapped) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Kind, b.Kind)) })
 	for _, u := range kinds {
 		kind, part, _ := strings.Cut(u.Kind, "/")
 		count[kind] += u.Count
@@ -475,7 +501,9 @@ func (p *publishing) publish(ctx context.Context, name string, event events.File
 func (p *publishing) begin(thread string) {
 	if !p.threads[thread] {
 		p.threads[thread] = true
-		p.named = append(p.named, thread)
+		if len(p.named) < mostNamed {
+			p.named = append(p.named, thread)
+		}
 	}
 }
 
