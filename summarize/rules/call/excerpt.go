@@ -1,6 +1,7 @@
 package call
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -382,11 +383,12 @@ func (p *Part) narrow(name string, operands []string) bool {
 			return true
 		}
 	case "tail":
-		if n := lineCount(operands); n > 0 && !strings.Contains(strings.Join(operands, ""), "+") {
+		words := strings.TrimPrefix(strings.Join(operands, ""), "-n")
+		if n := cmp.Or(lineCount(operands), lex.Atoi(strings.TrimPrefix(words, "-"))); n > 0 {
 			p.From, p.To, p.Last = 0, 0, n
 			return true
 		}
-		if n := lex.Atoi(strings.TrimPrefix(strings.TrimPrefix(strings.Join(operands, ""), "-n"), "+")); n > 0 && p.From > 0 && (p.To == 0 || p.From+n-1 <= p.To) {
+		if n := lex.Atoi(strings.TrimPrefix(words, "+")); n > 0 && p.From > 0 && (p.To == 0 || p.From+n-1 <= p.To) {
 			p.From += n - 1
 			return true
 		}
@@ -394,14 +396,18 @@ func (p *Part) narrow(name string, operands []string) bool {
 	return false
 }
 
-// lineCount reads the number of head and tail, `-n 20`, `-20`; ten without one, 0 if it is something else.
+// lineCount reads the number of head and tail, `-n 20`, `-20`; ten without one, 0 if it is something else, such as all but the last ones.
 func lineCount(operands []string) int {
-	words := strings.TrimPrefix(strings.TrimPrefix(strings.Join(operands, ""), "-n"), "-")
-	if words == "" {
+	if len(operands) == 0 {
 		return 10
 	}
-	return lex.Atoi(words)
+	if m := countOption.FindStringSubmatch(strings.Join(operands, " ")); m != nil {
+		return lex.Atoi(m[1])
+	}
+	return 0
 }
+
+var countOption = regexp.MustCompile(`^(?:-|-n ?|--lines[= ])(\d+)$`)
 
 var sedRange = regexp.MustCompile(`^(\d{1,8})(?:,(\d{1,8}|\$))?p$`)
 
@@ -573,7 +579,7 @@ func settled(list []Part, n int) (parts []Part, ok bool) {
 	case slices.ContainsFunc(list, func(p Part) bool { return p.From == 0 }):
 		return unknown, false
 	case open == 0 && size == n, files == 1 && open == 1 && size < n: // all of what was asked for
-	case files == 1 && len(list) == countNext(list)+1: // the file may end before
+	case files == 1 && len(list) == countNext(list)+1 && (open > 0 || n <= size): // the file may end before
 	default:
 		return unknown, false
 	}

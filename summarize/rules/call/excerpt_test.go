@@ -90,6 +90,10 @@ func TestParts(t *testing.T) {
 		{"tail -n +12 a.go | sed -n '3,5p'", "a.go 14-16"},
 		{"head -20 a.go b.go", ""}, // with headings
 		{"head -c 100 a.go", ""},
+		{"head -n -5 a.go", ""}, // all but the last five
+		{"head -n-5 a.go", ""},
+		{"head -n 5 a.go", "a.go 1-5"},
+		{"tail -n -5 a.go", "a.go last 5"},
 		{"tail -f a.log", ""},
 		{"cat a.go | grep x", ""},
 		{"cat a.json | jq .name", ""},
@@ -205,6 +209,8 @@ func TestSettled(t *testing.T) {
 		{"for f in a.go b.go; do echo \"- $f\"; cat $f; done", "- a.go\ncat: a.go: No such file or directory\n- b.go\n" + lines(3), ""},
 		{"for f in a.go b.go; do echo \"- $f\"; cat $f; done", "- a.go\n- b.go\n" + lines(3), `"- a.go"; "- b.go"; b.go 1-3`},
 		{"sed -n 3,5p a.go; sed -n '/x/p' a.go", lines(7), ""},
+		{"sed -n 1,20p a.go; echo ---; cat b.go", lines(21) + "---\n" + lines(3), `a.go ?21; "---"; b.go 1-3`}, // a line of something else is among them
+		{"sed -n '1,20p;40,44p' a.go", lines(26), ""},
 	} {
 		if got := described(Settled(shellCall(t, c.command).Parts(), c.output)); got != c.want {
 			t.Errorf("%s of %d lines: %s, want %s", c.command, strings.Count(c.output, "\n"), got, c.want)
