@@ -44,6 +44,7 @@ func (a Arguments) Parts() (list []Part) {
 	if !ok {
 		return nil
 	}
+	shows, moved := false, false // a file, and the directory is another one behind it
 	for i := 0; i < len(steps); {
 		end := i + 1
 		for end < len(steps) && steps[end].Op == "|" {
@@ -53,11 +54,14 @@ func (a Arguments) Parts() (list []Part) {
 		if !ok {
 			return nil
 		}
-		if list, i = append(list, parts...), end; len(list) > mostParts {
+		name, _ := steps[i].Program()
+		moved = moved || shows && name == "cd"
+		ofFile := slices.ContainsFunc(parts, func(p Part) bool { return p.Path != "" })
+		if list, i, shows = append(list, parts...), end, shows || ofFile; len(list) > mostParts || moved && ofFile {
 			return nil
 		}
 	}
-	if !slices.ContainsFunc(list, func(p Part) bool { return p.Path != "" }) {
+	if !shows {
 		return nil
 	}
 	return list
@@ -72,7 +76,7 @@ func pipeline(steps []shell.Step) (list []Part, ok bool) {
 	if len(steps) == 1 {
 		switch {
 		case name == "cd" || name == "" || name == "true" || name == ":" || (name == "set" || name == "export") && len(operands) > 0:
-			return nil, true
+			return nil, !(name == "cd" && slices.Contains(operands, "-") || name == "export" && slices.Contains(operands, "-p") || name == "set" && traces(operands))
 		case steps[0].Op == "||" || steps[0].Op == "&":
 			return nil, false
 		case name == "echo" || name == "printf":
@@ -100,6 +104,27 @@ func pipeline(steps []shell.Step) (list []Part, ok bool) {
 		list = narrowed(list, name, operands)
 	}
 	return list, len(list) > 0
+}
+
+// traces reports whether options of set make a shell print its commands, or are asked for.
+func traces(operands []string) bool {
+	for i, w := range operands {
+		switch {
+		case w == "-o" || w == "+o":
+			if i+1 == len(operands) {
+				return true
+			}
+		case w == "xtrace" || w == "verbose":
+			if i > 0 && strings.HasPrefix(operands[i-1], "-") {
+				return true
+			}
+		case w == "--":
+			return false
+		case strings.HasPrefix(w, "-") && strings.ContainsAny(w, "xv"):
+			return true
+		}
+	}
+	return false
 }
 
 // withoutErrors takes out where errors go; false if anything else is redirected.

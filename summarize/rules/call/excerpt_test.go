@@ -111,6 +111,20 @@ func TestParts(t *testing.T) {
 		{"if [ -f a.go ]; then cat a.go; fi", ""},
 		{"(cd x && cat a.go)", ""},
 		{"cd /src && set -e && sed -n 40,90p a.go", "a.go 40-90"},
+		{"set -euo pipefail; sed -n 40,90p a.go", "a.go 40-90"},
+		{"set -euxo pipefail; sed -n 40,90p a.go", ""}, // it prints its commands
+		{"set -v; sed -n 40,90p a.go", ""},
+		{"set -o xtrace; sed -n 40,90p a.go", ""},
+		{"set -e -o verbose; sed -n 40,90p a.go", ""},
+		{"set -o; sed -n 40,90p a.go", ""},
+		{"set +x; sed -n 40,90p a.go", "a.go 40-90"},
+		{"bash -xc 'sed -n 40,90p a.go'", ""},
+		{"export -p; sed -n 40,90p a.go", ""},
+		{"export A=1; sed -n 40,90p a.go", "a.go 40-90"},
+		{"cd - && sed -n 40,90p a.go", ""},                       // it prints where it goes
+		{"cd r1 && cat p.go; echo --; cd ../r2 && cat p.go", ""}, // another file of that name
+		{"for d in r1 r2; do cd $d; cat p.go; cd ..; done", ""},
+		{"cat a.go; cd ..", "a.go 1-"},
 		{"head -5 a.go; echo ---; cat b.go", `a.go 1-5; "---"; b.go 1-`},
 		{"head -5 a.go; echo -n x; cat b.go", ""},
 		{`cat a.go; printf '\n%s:\n' b.go; cat b.go`, "a.go 1-; \"\\nb.go:\"; b.go 1-"},
