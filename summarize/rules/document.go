@@ -62,6 +62,7 @@ type document struct {
 	ruled     bool              // parts stand below headings between rules: an editor's versions of a file (edits.go)
 	parts     []call.Part       // of files, which are printed one after another
 	several   bool              // of more than one file
+	unsure    bool              // it may have lines that are not those that the call asked for
 	part      int               // the one of the line to come
 	partLine  int               // how many of its lines have been; in a numbered view, the number of the last one
 	counted   bool              // line numbers are those that the call asked for: the output has none
@@ -173,6 +174,9 @@ func newDocument(content string, category Category, args call.Arguments) documen
 	}
 	d.screen = category == CommandOutput && d.shape == shapePlain && isScreen(args, text)
 	number := firstLine(category, args)
+	if d.unsure {
+		number = 0
+	}
 	if d.noisy && d.shape == shapePlain {
 		d.prefix = logs.LogPrefix(text)
 	}

@@ -497,9 +497,9 @@ func (f *facts) file(args call.Arguments, doc *document) {
 		extent, list := call.ExtentOf(doc.parts), args.Parts()
 		switch {
 		case extent != "":
-		case len(list) == 1 && list[0].Last > 0 && doc.total >= list[0].Last:
+		case len(list) == 1 && list[0].Last > 0 && doc.total == list[0].Last:
 			extent = "last " + itoa(doc.total)
-		case len(list) == 1 && list[0].To > 0 && doc.total >= list[0].To:
+		case len(list) == 1 && list[0].From == 1 && doc.total == list[0].To:
 			extent = "first " + itoa(doc.total)
 		default:
 			extent = doc.extent()

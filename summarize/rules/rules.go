@@ -87,7 +87,7 @@ func ToolOutput(in Input) Output {
 func read(in Input, source string, category Category, args call.Arguments) document {
 	doc := newDocument(source, category, args)
 	doc.placed = !doc.listing && len(doc.groups) == 0 && len(doc.lines) > 0 && doc.lines[len(doc.lines)/2].number > 0
-	if path, from := args.Shown(); in.held || doc.placed || category == FileContent && from == 0 && (path != "" || args.Command() != "") {
+	if path, from := args.Shown(); in.held || doc.placed || doc.unsure || category == FileContent && from == 0 && (path != "" || args.Command() != "") {
 		doc.unplaced()
 	}
 	if doc.total == 1 && doc.shape != shapeMatches && doc.shape != shapeOneFile { // the number of a line says nothing if there is no other, and reads as a part of it

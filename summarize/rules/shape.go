@@ -392,6 +392,7 @@ func (d *document) divide(list []call.Part, text string) {
 		d.parts = call.Settled(list, text)
 		d.counted = len(d.parts) > 1 || len(d.parts) == 1 && d.parts[0].From > 1
 	}
+	d.unsure = len(list) == 1 && !numbered && d.shape != shapeNumbered && call.Settled(list, text) == nil
 	var first *call.Part
 	for i := range d.parts {
 		if p := &d.parts[i]; p.Path != "" || p.From == 0 {

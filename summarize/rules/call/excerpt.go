@@ -519,7 +519,7 @@ func (p Part) Name(beside []Part) string {
 // printed is known if it is of one file, or has as many lines as were asked for: else one of several files may have been shorter. Lines whose numbers are not
 // known are a part without them. It is nil if no line has one.
 func Settled(list []Part, text string) []Part {
-	if failed.MatchString(text) {
+	if at := failed.FindStringIndex(text); at != nil && (len(list) > 1 || at[0] == 0) { // behind lines of one file it may be one of them
 		return nil
 	}
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")

@@ -225,6 +225,8 @@ func TestSettled(t *testing.T) {
 		{"sed -n 3,5p a.go; sed -n '/x/p' a.go", lines(7), ""},
 		{"sed -n 1,20p a.go; echo ---; cat b.go", lines(21) + "---\n" + lines(3), `a.go ?21; "---"; b.go 1-3`}, // a line of something else is among them
 		{"sed -n '1,20p;40,44p' a.go", lines(26), ""},
+		{"cat a.log", lines(2) + "fatal: no space\n", "a.log 1-3"}, // a line of the file
+		{"cat a.log", "fatal: no space\n" + lines(2), ""},
 	} {
 		if got := described(Settled(shellCall(t, c.command).Parts(), c.output)); got != c.want {
 			t.Errorf("%s of %d lines: %s, want %s", c.command, strings.Count(c.output, "\n"), got, c.want)
