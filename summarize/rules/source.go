@@ -24,6 +24,12 @@ var (
 	wrapNote = regexp.MustCompile(`(?i)^[\[(<.…= ]{1,6}\s?(?:\d+ more lines|\d+ lines? (?:more|remaining|omitted)|showing lines|end of file|file has more lines|output truncated|truncated:|results are truncated|content truncated|more lines available).{0,200}$|^Shell cwd was reset to |^</?(?:output|stdout|stderr|file|content|result|persisted-output|usage)>$|^<cwd>.*</cwd>$|^agentId: \w+|^<usage>|^(?:total_tokens|tool_uses|duration_ms|subagent_tokens): \d+(?:</usage>)?$|^</?system>|^<shellId: \d+ .{0,80}>$`)
 )
 
+// cutWarning and cutTotal begin the two lines that a shell puts in front of an output that it cut.
+const (
+	cutWarning = "Warning: truncated output ("
+	cutTotal   = "Total output lines:"
+)
+
 // toModel is how a line begins that a search tool adds for the model that called it.
 const toModel = "REMINDER: You MUST include the sources"
 
@@ -86,10 +92,13 @@ func proper(content string) string {
 	}
 	for {
 		line, rest, more := strings.Cut(content, "\n")
-		if !more || strings.TrimSpace(rest) == "" || !wrapHead.MatchString(line) && !wrapNote.MatchString(line) {
+		cut := strings.HasPrefix(line, cutWarning) && strings.HasPrefix(rest, cutTotal)
+		if !more || strings.TrimSpace(rest) == "" || !cut && !wrapHead.MatchString(line) && !wrapNote.MatchString(line) {
 			break
 		}
-		content = rest
+		if content = rest; strings.HasPrefix(line, cutTotal) {
+			content = strings.TrimPrefix(content, "\n") // a blank line ends the head of a cut output
+		}
 	}
 	for {
 		trimmed := strings.TrimRight(content, " \t\r\n")
