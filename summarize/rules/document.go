@@ -258,7 +258,7 @@ func isMiddle(raw string) bool {
 	return middleNote.MatchString(raw) || strings.Contains(raw, " truncated…") && middleWithin.MatchString(raw)
 }
 
-var middleWithin = regexp.MustCompile(`…\d+ (?:tokens|lines|chars|characters|bytes) truncated…`)
+var middleWithin = regexp.MustCompile(`…\d[\d,]* (?:tokens|lines|chars|characters|bytes) truncated…`)
 
 // saysMiddle reports whether a text has such a line.
 func saysMiddle(text string) bool {
@@ -271,7 +271,8 @@ func saysMiddle(text string) bool {
 }
 
 // middleNote is a line that a tool puts in the place of what it leaves out.
-var middleNote = regexp.MustCompile(`(?i)^\s*(?:[\[(<…]|\.{3}) ?\.*(?:(?:output|content|file|text|middle) (?:was |is )?truncated|truncated \d+ |\d+ (?:more )?(?:lines?|chars?|characters|bytes|tokens) (?:truncated|omitted|skipped))[^"'` + "`" + `]{0,60}$`)
+var middleNote = regexp.MustCompile(`(?i)^\s*(?:(?:\.{3}|…) ?[\[(<]?|[\[(<]) ?(?:\.+|…)? ?(?:(?:output|content|file|text|middle) (?:was |is )?truncated|(?:truncated|omitted|skipped) \d[\d,]* |` +
+	`\d[\d,]* (?:more )?(?:lines?|chars?|characters|bytes|tokens) (?:truncated|omitted|skipped))[^"'` + "`" + `]{0,60}$`)
 
 // pass reads lines that are skipped for what they say of the ones after them: their file, and how much of it changes.
 func (d *document) pass(text string) {

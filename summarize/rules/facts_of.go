@@ -496,6 +496,8 @@ func (f *facts) file(args call.Arguments, doc *document) {
 		f.note("path", path)
 		extent, list := call.ExtentOf(doc.parts), args.Parts()
 		switch {
+		case doc.middleCut:
+			extent = doc.extent()
 		case extent != "":
 		case len(list) == 1 && list[0].Last > 0 && doc.total == list[0].Last:
 			extent = "last " + itoa(doc.total)

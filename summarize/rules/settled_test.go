@@ -23,6 +23,8 @@ func TestPlacesOfParts(t *testing.T) {
 		{"fewer lines", "sed -n 40,90p a.go", body("A", 40, 30), []string{"40:openA40"}, nil},
 		{"more lines than are asked for", "sed -n 40,90p a.go", "a stray line in front of the file\n" + body("A", 40, 51), nil, []string{"40|", "41|", "2|openA", "40:", "Part: ", "first "}},
 		{"more lines than the first ones", "head -n 40 a.go", "a stray line in front of the file\n" + body("A", 1, 40), nil, []string{"|open", ":open", "first "}},
+		{"a cut middle", "sed -n 400,639p a.go", body("A", 400, 20) + "... [12,170 characters truncated] ...\n" + body("A", 600, 40), []string{"400:openA400", "Lines: 60 of more"}, []string{"Part: ", "420:", "421:"}},
+		{"a cut middle of several files", "sed -n 1,50p a.go; sed -n 1,50p b.go", body("A", 1, 30) + "... [412 lines truncated] ...\n" + body("B", 1, 69), nil, []string{":openA", ":openB"}},
 	} {
 		text := ToolOutput(Input{ToolName: "bash", Arguments: []byte(`{"command":"` + test.command + `"}`), Content: test.content, MaxChars: 700}).Text
 		for _, want := range test.has {
@@ -34,6 +36,21 @@ func TestPlacesOfParts(t *testing.T) {
 			if strings.Contains(text, not) {
 				t.Errorf("%s: %q in\n%s", test.name, not, text)
 			}
+		}
+	}
+}
+
+// TestIsMiddle: the notes that tools put in the place of what they leave out, and lines that only look alike.
+func TestIsMiddle(t *testing.T) {
+	for raw, want := range map[string]bool{
+		"... [12170 characters truncated] ...": true, "... [12,170 characters truncated] ...": true, "... [412 lines truncated] ...": true,
+		"[... omitted 120 of 376 lines ...]": true, "[... omitted 1,120 of 3,376 lines ...]": true, "[1,120 lines omitted]": true,
+		"… [20 lines skipped]": true, "...": false, "[...rest, 12]": false, "the end of o…2,403 tokens truncated…ne line": true,
+		"... 412 lines truncated ...": true, "[truncated 12 lines]": true, "<output truncated>": true,
+		"var lines = [12, 13]": false, "12170 characters truncated": false, "[omitted]": false,
+	} {
+		if got := isMiddle(raw); got != want {
+			t.Errorf("%q: %t", raw, got)
 		}
 	}
 }

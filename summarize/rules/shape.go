@@ -386,7 +386,7 @@ func undotted(content string) (numbered string, ok bool) {
 func (d *document) divide(list []call.Part, text string) {
 	numbered := slices.ContainsFunc(list, func(p call.Part) bool { return p.Numbered })
 	switch {
-	case d.shape == shapeNumbered && len(list) > 1 && numbered && !overlapping(list):
+	case d.shape == shapeNumbered && len(list) > 1 && numbered && !overlapping(list) && !saysMiddle(text):
 		d.parts = list
 	case d.shape == shapePlain && !numbered && !(len(list) > 1 && saysMiddle(text)):
 		d.parts = call.Settled(list, text)
