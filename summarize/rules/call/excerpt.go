@@ -214,7 +214,9 @@ func revisions(operands []string) (list []Part) {
 	for _, w := range rest {
 		revision, path, ok := strings.Cut(w, ":")
 		if stage, of, ok := strings.Cut(path, ":"); ok && revision == "" && len(stage) == 1 {
-			path = of
+			if path = of; stage != "0" { // one side of a conflict
+				revision = ":" + stage
+			}
 		}
 		if revision == "" {
 			revision = "index"
