@@ -183,7 +183,7 @@ func files(name string, operands []string) (list []Part) {
 		at--
 	}
 	for _, path := range operands[at:] {
-		if strings.ContainsAny(path, "*>$ `") || !strings.ContainsAny(path, "./") || strings.Count(path, "(") != strings.Count(path, ")") {
+		if strings.ContainsAny(routes.ReplaceAllString(path, "$1$2"), "*?[{>$ `") || !strings.ContainsAny(path, "./") || strings.Count(path, "(") != strings.Count(path, ")") {
 			return nil
 		}
 		list = append(list, Part{Path: path, From: 1})
@@ -194,12 +194,37 @@ func files(name string, operands []string) (list []Part) {
 		if slices.ContainsFunc(flags, func(w string) bool { return strings.ContainsAny(w, "./") && name != "sed" }) {
 			return nil // another file, which has a heading in front of it
 		}
+		if name == "sed" && !oneScript(flags) {
+			return nil // several files
+		}
 		if name == "sed" && sedRanges(flags) == nil {
 			return []Part{{Path: operands[at]}}
 		}
 		return narrowed(list, name, flags)
 	}
 	return list
+}
+
+// routes matches names of web frameworks that look like a pattern for names, `app/[id]/page.tsx`.
+var routes = regexp.MustCompile(`(^|/)\[(?:\.{3})?\w{2,}\](/|\.(?:[jt]sx?|vue|svelte|astro)$)`)
+
+// oneScript reports whether the words before the last file of sed are options and a script, and no other file.
+func oneScript(words []string) bool {
+	scripts, option, plain := 0, false, 0
+	for _, w := range words {
+		switch {
+		case option:
+			option = false
+		case w == "-e" || w == "-f":
+			option = true
+			scripts++
+		case strings.HasPrefix(w, "--expression=") || strings.HasPrefix(w, "--file="):
+			scripts++
+		case !strings.HasPrefix(w, "-"):
+			plain++
+		}
+	}
+	return plain == 1 && scripts == 0 || plain == 0 && scripts > 0
 }
 
 // revisions returns the files that git prints as they were: `git show HEAD:a.go`, `git cat-file -p HEAD:a.go`.

@@ -60,6 +60,14 @@ func TestParts(t *testing.T) {
 		{"cat Makefile", ""}, // a word without a dot may be anything
 		{"cat a.go b.go", "a.go 1-; b.go 1-"},
 		{"cat a.go b.go | head -5", ""},
+		{"cat src/{a,b}.go", ""}, // several files
+		{"cat src/?.go", ""},
+		{"cat src/[ab].go", ""},
+		{"sed -n 1,20p src/{a,b}.go", ""},
+		{"cat 'app/[id]/page.tsx'", "app/[id]/page.tsx 1-"},
+		{"sed -n 1,20p a.go b.go", ""}, // which of them has how many?
+		{"sed -n '1,20p' src/a.go src/b.go", ""},
+		{"nl -ba a.go b.go", ""},
 		{"cat -n a.go", "a.go # 1-"},
 		{"cat -A a.go", ""},
 		{"cat -s a.go", ""},
@@ -140,7 +148,8 @@ func TestParts(t *testing.T) {
 		{"git show HEAD:a.go | cat -n | tail -n +30", "HEAD:a.go # 30-"},
 		{"git show HEAD:a.go | sed -n '1,5p;8,9p'", "HEAD:a.go 1-5; HEAD:a.go + 8-9"},
 		{"git show :a.go", "index:a.go 1-"},
-		{"git show :2:a.go", "index:a.go 1-"},
+		{"git show :0:a.go", "index:a.go 1-"},
+		{"git show :2:a.go; echo ===; git show :3:a.go", `:2:a.go 1-; "==="; :3:a.go 1-`},
 		{"git show A:a.go B:a.go", "A:a.go 1-; B:a.go 1-"},
 		{"git show A:a.go; git show A:b.go | head -9", "A:a.go 1-; A:b.go 1-9"},
 		{"git cat-file -p HEAD:a.go", "HEAD:a.go 1-"},
