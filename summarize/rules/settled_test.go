@@ -8,6 +8,14 @@ import (
 // TestPlacesOfParts: what is told of the lines of files that a command prints one after another: `number:text`, below the name of its file if there are
 // several. Where it is not certain, there are none.
 func TestPlacesOfParts(t *testing.T) {
+	view := func(name string, from, n int) string {
+		var b strings.Builder
+		for i := range n {
+			b.WriteString("   " + itoa(from+i) + "\topen" + name + itoa(from+i) + " := lookup" + name + "(path)\n")
+		}
+		return b.String()
+	}
+	const loop = `for f in a.go b.go; do echo == $f; nl -ba $f; done`
 	body := func(name string, from, n int) string {
 		var b strings.Builder
 		for i := range n {
@@ -25,6 +33,13 @@ func TestPlacesOfParts(t *testing.T) {
 		{"more lines than the first ones", "head -n 40 a.go", "a stray line in front of the file\n" + body("A", 1, 40), nil, []string{"|open", ":open", "first "}},
 		{"a cut middle", "sed -n 400,639p a.go", body("A", 400, 20) + "... [12,170 characters truncated] ...\n" + body("A", 600, 40), []string{"400:openA400", "Lines: 60 of more"}, []string{"Part: ", "420:", "421:"}},
 		{"a cut middle of several files", "sed -n 1,50p a.go; sed -n 1,50p b.go", body("A", 1, 30) + "... [412 lines truncated] ...\n" + body("B", 1, 69), nil, []string{":openA", ":openB"}},
+		{"numbered views", loop, "== a.go\n" + view("A", 1, 40) + "== b.go\n" + view("B", 1, 20), []string{"a.go\n1|openA", "b.go\n1|openB"}, nil},
+		{"a numbered view of nothing", loop, "== a.go\n== b.go\n" + view("B", 1, 60), []string{"b.go\n1|openB"}, []string{"a.go\n"}},
+		{"a numbered view of nothing, and signs alike", `for f in a.go b.go; do echo ---; nl -ba $f; done`, "---\n---\n" + view("B", 1, 60), []string{"b.go\n1|openB"}, []string{"a.go\n"}},
+		{"a numbered view fails", `for f in a.go b.go; do echo == $f; git show v1:$f | nl -ba; done`, "== a.go\nfatal: path 'a.go' does not exist in 'v1'\n== b.go\n" + view("B", 1, 60), []string{"openB"}, []string{"\na.go\n", "\nb.go\n"}},
+		{"numbered views without a sign between", `nl -ba a.go; nl -ba b.go`, view("A", 1, 40) + view("B", 1, 20), []string{"a.go\n1|openA", "b.go\n1|openB"}, nil},
+		{"one of them is empty", `nl -ba a.go; nl -ba b.go`, view("B", 1, 60), []string{"openB"}, []string{"\na.go\n", "\nb.go\n"}},
+		{"a numbered view and another", `nl -ba a.go | sed -n 1,40p; cat b.go`, view("A", 1, 40) + body("B", 1, 30), []string{"openA"}, []string{"\na.go\n", "\nb.go\n"}},
 	} {
 		text := ToolOutput(Input{ToolName: "bash", Arguments: []byte(`{"command":"` + test.command + `"}`), Content: test.content, MaxChars: 700}).Text
 		for _, want := range test.has {

@@ -386,7 +386,7 @@ func undotted(content string) (numbered string, ok bool) {
 func (d *document) divide(list []call.Part, text string) {
 	numbered := slices.ContainsFunc(list, func(p call.Part) bool { return p.Numbered })
 	switch {
-	case d.shape == shapeNumbered && len(list) > 1 && numbered && !overlapping(list) && !saysMiddle(text):
+	case d.shape == shapeNumbered && len(list) > 1 && numbered && !overlapping(list) && !saysMiddle(text) && apart(list, text):
 		d.parts = list
 	case d.shape == shapePlain && !numbered && !(len(list) > 1 && saysMiddle(text)):
 		d.parts = call.Settled(list, text)
@@ -419,17 +419,75 @@ func overlapping(list []call.Part) bool {
 	return false
 }
 
+// signed returns the first part from some on that echo prints as a line; -1: none.
+func signed(list []call.Part, from int, text string) int {
+	for i := min(from, len(list)); i < len(list); i++ {
+		if list[i].Says == text {
+			return i
+		}
+	}
+	return -1
+}
+
+// apart reports whether numbered lines of several files can be told apart: no file failed, all have their numbers, and between two signs the numbers
+// begin anew for each file, or lines with such numbers are of one of them only.
+func apart(list []call.Part, text string) bool {
+	if call.Failed(text) || slices.ContainsFunc(list, func(p call.Part) bool { return p.Path != "" && !p.Numbered }) {
+		return false
+	}
+	part, runs, last := 0, 0, 0
+	told := func(to int) bool {
+		var files []call.Part
+		for _, p := range list[part:to] {
+			if n := len(files); p.Path != "" && (n == 0 || files[n-1].Path != p.Path || files[n-1].Revision != p.Revision || !p.Next) {
+				files = append(files, p)
+			}
+		}
+		if runs == len(files) || len(files) < 2 && runs <= len(files) {
+			return true
+		}
+		for i, p := range files {
+			for _, q := range files[i+1:] {
+				if p.From == 0 || q.From == 0 || p.Has(q.From) || q.Has(p.From) {
+					return false
+				}
+			}
+		}
+		return runs <= len(files)
+	}
+	for raw := range strings.Lines(text) {
+		raw = strings.TrimRight(raw, " \t\n")
+		n, _, ok := cutNumber(raw)
+		if !ok {
+			n = lex.Atoi(strings.TrimSpace(raw)) // a blank line
+		}
+		if n == 0 {
+			if next := signed(list, part, raw); raw != "" && next >= 0 {
+				if !told(next) {
+					return false
+				}
+				part, runs, last = next+1, 0, 0
+			}
+			continue
+		}
+		if last == 0 || n <= last {
+			runs++
+		}
+		last = n
+	}
+	return told(len(list))
+}
+
 // place gives a line the number that it has in its file, and the file if there are several; it reports whether the line is one that echo printed.
 func (d *document) place(l *line) (drop bool) {
 	if d.shape == shapeNumbered {
-		if l.number == 0 && l.text != "" && d.parts[d.part].Says == l.text {
-			return true
-		}
-		for next := d.part + 1; next < len(d.parts); next++ {
-			if p := d.parts[next]; p.Says != "" && l.number == 0 && p.Says == l.text {
-				d.part, d.partLine = next, 0
+		if l.number == 0 && l.text != "" {
+			if next := signed(d.parts, d.part+min(d.partLine, 1), l.text); next >= 0 {
+				d.part, d.partLine = next, 1
 				return true
 			}
+		}
+		for next := d.part + 1; next < len(d.parts); next++ {
 			if l.number == 0 || d.parts[next].Path != "" && d.parts[d.part].Path != "" && l.number >= d.partLine && d.parts[d.part].Has(l.number) {
 				break
 			}
