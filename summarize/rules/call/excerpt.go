@@ -587,7 +587,7 @@ func Settled(list []Part, text string) []Part {
 }
 
 // failed matches what a program says that could not show a file, beside what others show.
-var failed = regexp.MustCompile(`(?m)^(?:(?:sed|head|tail|cat|nl|bat|base64|gh|bash|zsh|sh): |fatal: )`)
+var failed = regexp.MustCompile(`(?m)^(?:(?:-|/(?:[\w.-]+/)*)?(?:sed|head|tail|cat|nl|bat|base64|gh|git|bash|dash|ash|ksh|zsh|sh): |fatal: )`)
 
 // Failed reports whether an output of several files says that one could not be shown.
 func Failed(text string) bool { return failed.MatchString(text) }

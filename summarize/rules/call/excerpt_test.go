@@ -234,6 +234,11 @@ func TestSettled(t *testing.T) {
 		{"sed -n 3,5p a.go; sed -n '/x/p' a.go", lines(7), ""},
 		{"sed -n 1,20p a.go; echo ---; cat b.go", lines(21) + "---\n" + lines(3), `a.go ?21; "---"; b.go 1-3`}, // a line of something else is among them
 		{"sed -n '1,20p;40,44p' a.go", lines(26), ""},
+		{"cat a.go; echo ---; cat b.go", "/bin/sh: 1: cat: not found\n---\n" + lines(3), ""},
+		{"cat a.go; echo ---; cat b.go", "/bin/bash: line 1: a.go: Permission denied\n---\n" + lines(3), ""},
+		{"cat a.go; echo ---; cat b.go", "-bash: line 1: cat: command not found\n---\n" + lines(3), ""},
+		{"cat a.go; echo ---; cat b.go", "/usr/bin/cat: a.go: No such file or directory\n---\n" + lines(3), ""},
+		{"cat a.go; echo ---; cat b.go", "error: could not open a.go\n---\n" + lines(3), `a.go 1-1; "---"; b.go 1-3`},
 		{"cat a.log", lines(2) + "fatal: no space\n", "a.log 1-3"}, // a line of the file
 		{"cat a.log", "fatal: no space\n" + lines(2), ""},
 	} {
