@@ -95,7 +95,9 @@ func (s *shown) String() string {
 
 // movedAway reports whether the call that deleted a directory made another one, where its files are now.
 func (v *view) movedAway(dir File) bool {
-	return slices.ContainsFunc(v.files, func(f File) bool { return f.Created && f.Path != dir.Path && !strings.HasPrefix(f.Path, dir.Path+"/") && slices.Contains(f.Changed, dir.goneAt()) })
+	return slices.ContainsFunc(v.files, func(f File) bool {
+		return f.Created && f.Path != dir.Path && !strings.HasPrefix(f.Path, dir.Path+"/") && slices.Contains(f.Changed, dir.goneAt())
+	})
 }
 
 // outline groups the changed files by directory, those that were written most often first.
