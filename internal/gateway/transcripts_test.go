@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -97,6 +99,7 @@ type replay struct {
 	turns    int
 	whole    weights
 	shorter  weights
+	took     atomic.Int64     // what the turns would have taken, in nanoseconds
 	was, is  []jsontext.Value // the messages of the thread's request before, the client's and the provider's
 }
 
@@ -146,6 +149,10 @@ func (r *replay) valid() error {
 	return r.api.valid(r.sent)
 }
 
+// turnTakes is what a model and its tools take for a turn, by the gateway's clock: a replay as fast as the machine can would be the requests of
+// many agents, which do not wait for precis.
+const turnTakes = 3 * time.Second
+
 // turn sends what the agent sends before an answer, and has the provider give it.
 func (r *replay) turn(id string, before []*events.Message, answer *events.Message) {
 	r.t.Helper()
@@ -162,6 +169,7 @@ func (r *replay) turn(id string, before []*events.Message, answer *events.Messag
 		system = `"system":` + string(p.System) + ","
 	}
 	r.answer = answers[r.name](answer)
+	r.took.Add(int64(turnTakes))
 	said := r.world.said(r.t, r.api.path, `{"model":"m",`+system+`"`+r.api.list+`":`+string(p.Messages)+"}", "X-Session-Id", id)
 	outcome, _, _ := strings.Cut(strings.TrimPrefix(said, "no; reason="), ";")
 	r.outcomes[outcome]++
@@ -240,7 +248,8 @@ func TestRecordedSessions(t *testing.T) {
 				t.Skipf("no recorded sessions: %v", err)
 			}
 			r := &replay{t: t, api: sessions()[agent.api], name: agent.api, count: count, outcomes: map[string]int{}}
-			r.world = begin(t, r.provider, gateway.Options{Mode: gateway.ModeCompact, Wait: patience})
+			clock := func() time.Time { return time.Now().Add(time.Duration(r.took.Load())) }
+			r.world = begin(t, r.provider, gateway.Options{Mode: gateway.ModeCompact, Wait: patience, Now: clock})
 			list := readSessions(t, path)
 			for n, s := range list {
 				if !*sessionsAll && n == 2 {
