@@ -8,7 +8,7 @@ import (
 	"precis/events"
 )
 
-// Only a text that is most of its message shares its memory, and only if nobody changes that.
+// Only a text that is most of its message shares its memory, and only where the message is kept unchanged.
 func TestTextSharesKeptBody(t *testing.T) {
 	long := strings.Repeat("text ", 100)
 	for name, c := range map[string]struct {

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What is remembered of a piece is not taken for another one, whoever asks at the same time.
+// A piece gets its own count and never that of another piece, with any number of goroutines at once.
 func TestMergedPiecesAreThoseAskedFor(t *testing.T) {
 	v, m := loadO200k().vocab, &merged{}
 	word := rapid.StringMatching(`[a-z]{2,15}|[A-Za-z0-9]{2,15}|(ab|é|中|\x00){1,5}`).Filter(func(s string) bool { return len(s) <= mergedMax })
