@@ -40,7 +40,7 @@ func (s *Service) Ask(ctx context.Context, q Asked) ([]byte, *Fault) {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	r := &request{subject: q.Subject + token, token: token, body: q.Body, client: q.Client, slots: s.slots, max: maxAsked, partition: -1}
-	if _, away := s.away(e, r); away {
+	if _, place := s.placeOf(e, r); place == Elsewhere {
 		return s.shared.Forward(ctx, r.subject, q.Body)
 	}
 	if err := r.work(ctx); err != nil {

@@ -64,12 +64,12 @@ func (s *Service) place(partition int) Place {
 	return s.shared.Place(partition)
 }
 
-// outlives keeps a request that another processor has to answer until that one has shown that it was alive when the request came, false, or
-// the partition is not its any more: the next owner answers what a dead one has not.
-func (s *Service) outlives(ctx context.Context, partition int, came time.Time) bool {
+// outlives keeps a request that another processor has to answer until that one has shown that it was alive when the request came, errSilent, or
+// the partition is not its any more: the next owner answers what a dead one has not. A client gets a fault where neither can be said.
+func (s *Service) outlives(ctx context.Context, partition int, came time.Time) error {
 	if s.kept.Add(1); s.kept.Load() > mostKept {
 		s.kept.Add(-1)
-		return false
+		return errSilent
 	}
 	defer s.kept.Add(-1)
 	until, every := time.NewTimer(movingTimeout), time.NewTicker(silentLook)
@@ -77,17 +77,17 @@ func (s *Service) outlives(ctx context.Context, partition int, came time.Time) b
 	defer every.Stop()
 	for s.place(partition) == Elsewhere {
 		if !s.shared.Silent(partition, came) {
-			return false
+			return errSilent
 		}
 		select {
 		case <-every.C:
 		case <-until.C:
-			return false
+			return fault(codeUnavailable, "the processor that has partition %d gives no sign of life; retry in a second", partition)
 		case <-ctx.Done():
-			return false
+			return errSilent
 		}
 	}
-	return true
+	return nil
 }
 
 // arrive returns when this processor answers for a partition. The request gives its slot back while it waits.
@@ -98,7 +98,7 @@ func (s *Service) arrive(ctx context.Context, r *request, partition int) error {
 		return nil
 	}
 	r.rest()
-	waited := place == Moving
+	waited := r.waited || place == Moving
 	until, every := time.NewTimer(movingTimeout), time.NewTicker(movingLook)
 	defer until.Stop()
 	defer every.Stop()

@@ -32,6 +32,7 @@ type request struct {
 	slots     chan struct{}
 	max       int // bytes of the answer
 	working   bool
+	waited    bool        // it came when the partition was another processor's or moved: whoever has it now may not have taken it for its own
 	ended     func(error) // nil or called once the answer is encoded, with why there is none
 }
 
@@ -72,11 +73,16 @@ func (s *Service) handler(running context.Context, e *endpoint) nats.MsgHandler 
 			subject: m.Subject, token: m.Subject[strings.LastIndexByte(m.Subject, '.')+1:], body: m.Data,
 			client: clientOf(m.Reply), slots: s.slots, max: s.max, partition: -1,
 		}
-		if partition, away := s.away(e, r); away {
+		partition, place := s.placeOf(e, r)
+		r.waited = place != Here
+		if place == Elsewhere {
 			if came := time.Now(); s.shared.Silent(partition, came) {
 				s.begin(func() {
-					if s.outlives(running, partition, came) && r.work(running) == nil {
+					switch err := s.outlives(running, partition, came); {
+					case err == nil && r.work(running) == nil:
 						s.serve(running, m, r, e)
+					case err != nil && !errors.Is(err, errSilent):
+						s.reply(m.Reply, e, came, reply{fault: asFault(err)})
 					}
 				})
 			}
@@ -101,8 +107,13 @@ func (s *Service) serve(running context.Context, m *nats.Msg, r *request, e *end
 	if reply.silent {
 		return
 	}
-	e.count(time.Since(start), reply.fault)
-	s.send(m.Reply, reply)
+	s.reply(m.Reply, e, start, reply)
+}
+
+// reply counts an answer, and sends it to an inbox.
+func (s *Service) reply(to string, e *endpoint, start time.Time, r reply) {
+	e.count(time.Since(start), r.fault)
+	s.send(to, r)
 }
 
 // wait returns when everything of a partition up to an EVENTS sequence is durable. Others are answered meanwhile.
@@ -123,13 +134,13 @@ func (s *Service) wait(ctx context.Context, r *request, partition int, seq uint6
 	return r.work(ctx)
 }
 
-// away reports whether another processor answers a request, and which partition's thread it is for; that costs no slot.
-func (s *Service) away(e *endpoint, r *request) (partition int, away bool) {
+// placeOf reports who answers a request, and which partition's thread it is for; that costs no slot.
+func (s *Service) placeOf(e *endpoint, r *request) (partition int, place Place) {
 	if s.shared == nil || !e.ofThread {
-		return 0, false
+		return 0, Here
 	}
 	partition = broker.PartitionOf(r.token, s.backend.Partitions())
-	return partition, s.place(partition) == Elsewhere
+	return partition, s.place(partition)
 }
 
 func (s *Service) answer(ctx context.Context, r *request, e *endpoint) reply {
