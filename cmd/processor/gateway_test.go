@@ -196,7 +196,10 @@ func TestGatewayTakesTheEnvironment(t *testing.T) {
 		}
 	}
 	address := freeAddress(t)
-	t.Setenv("PRECIS_CONFIG", configured(t, `gateway: {listen: "`+address+`", anthropic: "http://file.internal", openai: "http://file.internal"}`))
+	t.Setenv("PRECIS_CONFIG", configured(t, `gateway: {listen: "`+address+`", anthropic: "http://file.internal", openai: "http://file.internal"}
+nats: {replicas: 3}
+`)) // replicas are valid with an address of servers, which only a variable gives
+	t.Setenv("PRECIS_NATS_URL", "nats://nats.internal:4222")
 	t.Setenv("PRECIS_GATEWAY_MODE", "compact")
 	t.Setenv("PRECIS_GATEWAY_COMPACTIONS", "true")
 	t.Setenv("PRECIS_GATEWAY_OPENAI", up.URL)

@@ -16,7 +16,7 @@ type Sources struct {
 // Load builds the configuration: flags override variables, variables the file, the file the defaults. An invalid
 // configuration is an *Error that names every key at fault; any other error means that the file can't be read.
 func Load(src Sources) (*Config, error) {
-	cfg, env, err := load(src)
+	cfg, env, err := load(src, validate)
 	if err != nil {
 		return nil, err
 	}
@@ -25,11 +25,25 @@ func Load(src Sources) (*Config, error) {
 
 // LoadWithoutSecrets is Load for programs that call no provider and no server: it needs no secrets.
 func LoadWithoutSecrets(src Sources) (*Config, error) {
-	cfg, _, err := load(src)
+	cfg, _, err := load(src, validate)
 	return cfg, err
 }
 
-func load(src Sources) (*Config, map[string]string, error) {
+// LoadGateway is the gateway's part, for a gateway without a processor. The file's other values are not held to anything: they may be a processor's that
+// are valid only with its variables.
+func LoadGateway(src Sources) (set Gateway, err error) {
+	cfg, _, err := load(src, func(cfg *Config) []Problem {
+		j := &judge{cfg: cfg}
+		j.gateway()
+		return j.problems
+	})
+	if err != nil {
+		return set, err
+	}
+	return cfg.Gateway, nil
+}
+
+func load(src Sources, validate func(*Config) []Problem) (*Config, map[string]string, error) {
 	cfg := Default()
 	problems, err := loadFile(cfg, src.File)
 	if err != nil {

@@ -121,11 +121,9 @@ func (c *Gateway) settings(a *console.App) (set config.Gateway, err error) {
 	for key := range src.Flags {
 		src.FlagNames[key] = "--" + strings.TrimPrefix(key, "gateway.")
 	}
-	cfg, err := config.LoadWithoutSecrets(src)
-	if err != nil {
+	if set, err = config.LoadGateway(src); err != nil {
 		return set, &console.ExitError{Status: console.ExitUsage, Err: err}
 	}
-	set = cfg.Gateway
 	if set.Listen == "" && c.Listen == nil {
 		set.Listen = gatewayListen
 	}
