@@ -319,7 +319,11 @@ var contentsOf = regexp.MustCompile(`^repos/([\w.-]+/[\w.-]+)/contents/([^\s?]*[
 
 // unrolled writes out loops over words that the line itself has; false if there is another loop, or a condition.
 func unrolled(steps []shell.Step) (list []shell.Step, ok bool) {
-	const most = 50 // steps
+	const (
+		most      = 50       // steps
+		mostBytes = 64 << 10 // of their words: a long value that is named many times comes to a thousand times the line
+	)
+	size := 0
 	for i := 0; i < len(steps); i++ {
 		step := steps[i]
 		if slices.Contains(compound, step.Words[0]) {
@@ -353,6 +357,9 @@ func unrolled(steps []shell.Step) (list []shell.Step, ok bool) {
 					return nil, false
 				}
 				for n, w := range words {
+					if size += len(w) + strings.Count(w, "$")*len(value); size > mostBytes {
+						return nil, false
+					}
 					words[n] = variable.ReplaceAllLiteralString(w, value)
 				}
 				op := body.Op

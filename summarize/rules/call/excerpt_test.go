@@ -206,6 +206,19 @@ func TestParts(t *testing.T) {
 // lines are n lines of a file.
 func lines(n int) string { return strings.Repeat("x\n", n) }
 
+// A loop over a long value that it names thousands of times is not written out: 16 KiB of a command came to 32 MB, again for each look at it.
+func TestLoopsAreBounded(t *testing.T) {
+	loop := func(value, uses int) []Part {
+		return shellCall(t, "for f in "+strings.Repeat("v", value)+".go; do echo "+strings.Repeat("-$f", uses)+"; cat $f; done").Parts()
+	}
+	if got := len(loop(200, 200)); got != 2 {
+		t.Errorf("%d parts of 40 KB", got)
+	}
+	if got := len(loop(4_000, 3_000)); got != 0 {
+		t.Errorf("%d parts of 12 MB", got)
+	}
+}
+
 // TestSettled: which lines of which files an output has. A part has numbers only where they are certain.
 func TestSettled(t *testing.T) {
 	for _, c := range []struct{ command, output, want string }{
