@@ -65,7 +65,8 @@ func (s *Service) place(partition int) Place {
 }
 
 // outlives keeps a request that another processor has to answer until that one has shown that it was alive when the request came, errSilent, or
-// the partition is not its any more: the next owner answers what a dead one has not. A client gets a fault where neither can be said.
+// the partition is not its any more: the next owner answers what a dead one has not. Where neither can be said, it is a fault, which a client may get from
+// several processors: as long as the cluster's bucket can't be written, none knows of another, and of several answers a client takes the first.
 func (s *Service) outlives(ctx context.Context, partition int, came time.Time) error {
 	if s.kept.Add(1); s.kept.Load() > mostKept {
 		s.kept.Add(-1)
@@ -120,12 +121,12 @@ func (s *Service) arrive(ctx context.Context, r *request, partition int) error {
 	return errSilent
 }
 
-// still reports whether what a request has read was this processor's to answer: the partition may have moved meanwhile.
+// still reports whether what a request has read was this processor's to answer: the partition may have moved meanwhile, or the lease ended.
 func (s *Service) still(r *request) error {
 	if r.partition < 0 || s.place(r.partition) == Here {
 		return nil
 	}
-	return fault(codeUnavailable, "partition %d has moved to another processor; retry in a second", r.partition)
+	return fault(codeUnavailable, "partition %d has moved to another processor, or this one's lease has ended; retry in a second", r.partition)
 }
 
 // ChildrenHere returns the children that threads have in some partitions, once what was read is durable.

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 )
@@ -73,5 +74,23 @@ func TestOutlives(t *testing.T) {
 				t.Error("it is still counted as kept")
 			}
 		})
+	}
+}
+
+// What was read of a partition that this processor no longer has is no answer; why there is none stays as it is.
+func TestStill(t *testing.T) {
+	s := &Service{shared: &places{next: []Place{Moving}}}
+	for name, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"an answer":   {nil, "has moved"},
+		"not found":   {fault(codeNotFound, "no thread"), "has moved"},
+		"unavailable": {fault(codeUnavailable, "moves from one processor to another"), "moves from"},
+	} {
+		e := &endpoint{answer: func(context.Context, *request) (any, error) { return struct{}{}, c.err }}
+		if got := s.answer(t.Context(), &request{partition: 1, max: 100}, e); got.fault == nil || got.fault.Code != codeUnavailable || !strings.Contains(got.fault.Message, c.want) {
+			t.Errorf("%s: %+v", name, got.fault)
+		}
 	}
 }

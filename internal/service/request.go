@@ -152,7 +152,7 @@ func (s *Service) answer(ctx context.Context, r *request, e *endpoint) reply {
 		body, fault := s.shared.Forward(ctx, r.subject, r.body)
 		return reply{body: body, fault: fault}
 	}
-	if moved := s.still(r); moved != nil {
+	if moved := s.still(r); moved != nil && (err == nil || asFault(err).Code != codeUnavailable) { // else it says why already
 		err = moved
 	}
 	var body []byte
