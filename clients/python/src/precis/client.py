@@ -190,7 +190,6 @@ class Client:
             raise errors.Unreachable(f"{method} {path}: {e or type(e).__name__}{hint}") from e
 
 
-
 def _failed(answer: http.client.HTTPResponse) -> errors.Problem:
     text = answer.read()
     try:
