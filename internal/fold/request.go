@@ -86,7 +86,7 @@ func (s *Step) summarize(ctx context.Context, kind string) (id string, more bool
 }
 
 // compactRequested cuts the thread if that is worthwhile. It then recomputes a current summary that is still stale, since what the
-// policy trims or fails is not recomputed by itself.
+// policy trims or fails is not recomputed by itself. After a rewind to before the first leaf there is nothing left to make one from.
 func (s *Step) compactRequested(ctx context.Context) {
 	if !s.p.Enabled {
 		return
@@ -94,7 +94,7 @@ func (s *Step) compactRequested(ctx context.Context) {
 	if s.cutFacts().Worthwhile() {
 		s.compact(ctx, always(requested()))
 	}
-	if s.holder(events.SlotCurrent) != nil && s.activeHolder(events.SlotCurrent) == nil {
+	if len(s.st.Compaction.Tops) > 0 && s.holder(events.SlotCurrent) != nil && s.activeHolder(events.SlotCurrent) == nil {
 		s.current(ctx, requested())
 	}
 }

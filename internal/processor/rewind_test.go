@@ -200,3 +200,35 @@ func TestRewindHasANewestMessage(t *testing.T) {
 	}
 	s.checkLive(s.View)
 }
+
+// A thread that went back to before its first leaf, and a fork of it, have nothing to summarize: a request makes no summary of nothing.
+func TestNothingToSummarizeAfterARewind(t *testing.T) {
+	c := settings(t)
+	c.Policies[0].Compaction.Trigger, c.Policies[0].Compaction.Keep = summarize.Condition{Messages: 8}, summarize.Keep{Messages: 2}
+	s := stage(t, c)
+	defer s.finish()
+	for n := range 12 {
+		put(t, s.schedule.broker.Conn(), "thread.message.t", note(n+1))
+	}
+	s.settled()
+	if got := s.told("t"); len(got) < 2 {
+		t.Fatalf("nothing was compacted: %q", got)
+	}
+	s.rewindTo("m1")
+	s.forkOf("f", "t", "")
+	s.settled()
+	for _, name := range []string{"t", "f"} {
+		before := len(s.told(name))
+		if id := s.summarize(name); id != "" {
+			t.Errorf("%s: summary %s was made", name, id)
+		}
+		s.saw(name, before)
+	}
+	for n := 12; n < 24; n++ {
+		put(t, s.schedule.broker.Conn(), "thread.message.t", note(n+1))
+	}
+	s.settled()
+	if id := s.summarize("t"); id == "" {
+		t.Error("the thread is not compacted again")
+	}
+}
