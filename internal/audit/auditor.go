@@ -167,6 +167,9 @@ func (a *auditor) done(ctx context.Context) error {
 // Adopting implements fold.Watch.
 func (a *auditor) Adopting(st *thread.State, s *state.Staged, rec events.Record) {
 	r := &onRecord{scope: scopeOf(st, policyAt(a.lane.part, st, rec), s.Time), st: st, staged: s, rec: rec}
+	if h := &st.Header; h.Forked() && h.Fork.Seq == s.EffectiveSeq { // a request right behind the fork, whose event is told of after its records
+		a.retained.forked(h.Thread, h.Fork.Parent)
+	}
 	a.folding(s.Thread)
 	a.tally.record(r.scope, string(s.Type), rec)
 	a.teller.adopting(s, "")

@@ -161,3 +161,37 @@ func TestRetentionOfForks(t *testing.T) {
 	}
 	clean(t, w.replay())
 }
+
+// A fork that is in the log of a thread that has lost its beginning: what it began with is gone as well, and what it made of that excused.
+func TestRetentionOfAForksParent(t *testing.T) {
+	w := newWorld(t)
+	w.config.Retention.Events = 30 * time.Minute
+	w.run(func(p *processor.Processor) {
+		for n := range 6 {
+			w.put([2]string{"thread.message.quiet", say(fmt.Sprintf("q%d", n), "user", "A line of a thread without a record.")},
+				[2]string{"thread.message.long", say(fmt.Sprintf("m%d", n), "user", "A line of a thread with a record.")})
+		}
+		w.put([2]string{"tool.result.long", output("m6", 60, "")},
+			[2]string{"thread.forked.f", `{"parent_thread_id":"long","at_message_id":"m3"}`},
+			[2]string{"thread.forked.ff", `{"parent_thread_id":"f"}`},
+			[2]string{"thread.forked.g", `{"parent_thread_id":"quiet"}`})
+		if err := p.Settled(within(t)); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"f", "ff", "g"} {
+			if id, err := p.Summarize(within(t), w.partition(p, name), name, events.KindHistory); err != nil || id == "" {
+				t.Fatalf("history %q of %s: %v", id, name, err)
+			}
+		}
+	})
+	clean(t, w.replay())
+	if err := w.stream("EVENTS").Purge(within(t), jetstream.WithPurgeSequence(14)); err != nil {
+		t.Fatal(err)
+	}
+	store := w.store()
+	clean(t, w.replay())
+	clean(t, w.replay(func(o *audit.Options) { o.Store = store }))
+	for _, name := range []string{"f", "ff", "g"} {
+		clean(t, w.replay(func(o *audit.Options) { o.Filter.Thread = name }))
+	}
+}
