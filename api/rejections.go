@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -43,6 +44,9 @@ func (c *Client) Rejections(ctx context.Context, thread string, after uint64) ([
 
 func (c *Client) rejections(ctx context.Context, subject string, after uint64) ([]Rejection, error) {
 	list := []Rejection{}
+	if after == math.MaxUint64 { // nothing is behind it, and the sequence behind it would be 0
+		return list, nil
+	}
 	js, err := jetstream.New(c.nc)
 	if err != nil {
 		return nil, err

@@ -63,6 +63,12 @@ func TestEveryRoute(t *testing.T) {
 		}
 		return nil
 	})
+	for _, after := range []string{"1", "99999", "18446744073709551615"} {
+		var list api.RejectionsReply
+		if w.wants(200, "GET", path+"/rejections?after="+after, "").json(t, &list); len(list.Rejections) != 0 {
+			t.Errorf("behind %s: %+v", after, list)
+		}
+	}
 	w.wants(200, "GET", "/v1/openapi.json", "")
 	w.mu.Lock()
 	defer w.mu.Unlock()
