@@ -115,6 +115,8 @@ type document struct {
 	anyRule   bool              // any sign may underline a heading
 	above     []int32           // by line: the one that opens the block it is in, if that has to be shown with it; may be nil
 	items     []int32           // by line: the head of the outermost item of a list that it is in, if that has to be shown too; may be nil
+	itemOf    []int32           // of a page, by line: the innermost item of a list that it is in; may be nil
+	titles    map[int32]int32   // by item: the line with its title
 	nested    bool              // what a line is of is told by the line that it is indented below
 }
 

@@ -132,7 +132,7 @@ func (d *document) ofElement(l *line) {
 	}
 	framed := d.frames(e, l.indent)
 	repeats := e.Role == "StaticText" && strings.Contains(d.named, name)
-	within := d.saidByParent(e.Role, name, l.indent)
+	within := d.saidByParent(e.Role, name, page.ValueIn(l.text), l.indent)
 	if name != "" && e.Role != "StaticText" && !within {
 		d.named = name
 	}
@@ -166,6 +166,26 @@ func (d *document) ofElement(l *line) {
 
 // consent matches what a page asks of everybody who comes.
 var consent = regexp.MustCompile(`(?i)\b(?:we|site|website|uses?) .*\bcookies\b|\bcookies\b.*\b(?:consent|essential|policy|settings|preferences)\b`)
+
+// quietConsent makes the short texts and the buttons around what asks for consent come last too: the name of the site, and what is answered.
+func (d *document) quietConsent() {
+	const before, behind, short = 1, 3, 40 // lines, characters
+	for i := range d.lines {
+		if e, ok := page.ElementIn(d.lines[i].text); !ok || e.Role != "StaticText" || !consent.MatchString(e.Name) {
+			continue
+		}
+		for j := max(0, i-before); j <= min(len(d.lines)-1, i+behind); j++ {
+			l := &d.lines[j]
+			switch e, ok := page.ElementIn(l.text); {
+			case !ok || j == i || l.indent != d.lines[i].indent || l.favour == didWorth || lex.Runes(e.Name) > short:
+			case e.Role == "StaticText":
+				l.favour = dullWorth
+			case page.Acts(e.Role):
+				l.favour = wrapWorth
+			}
+		}
+	}
+}
 
 // frames reports whether an element is part of what all pages of a site have: what stands before the main part, or in navigation.
 func (d *document) frames(e page.Element, indent int) bool {
@@ -216,23 +236,24 @@ func looksSnapshot(content string) bool {
 	return elements >= least && elements*2 > lines
 }
 
-// saidByParent reports whether an element only repeats what the element around it is called, on which a user acts: the heading and the text in a link.
-func (d *document) saidByParent(role, name string, indent int) bool {
+// saidByParent reports whether an element only repeats what the element around it is called, on which a user acts, or what is filled in there: the heading
+// and the text in a link.
+func (d *document) saidByParent(role, name, value string, indent int) bool {
 	for n := len(d.parents); n > 0 && d.parents[n-1].indent >= indent; n = len(d.parents) {
 		d.parents = d.parents[:n-1]
 	}
 	within := false
 	for _, p := range d.parents {
 		switch {
-		case name == "" || !strings.Contains(p.name, name):
+		case name == "" || !strings.Contains(p.name, name) && (p.value == "" || p.value != name):
 		case !page.Acts(role):
 			within = true
 		case name == p.name && !p.acts && p.line < len(d.lines) && strings.Contains(d.lines[p.line].text, name): // the link in a heading says the same, and has the id
 			d.lines[p.line].aside = d.lines[p.line].favour != didWorth
 		}
 	}
-	if name != "" && (page.Acts(role) || role == "heading") {
-		d.parents = append(d.parents, parent{indent: indent, line: len(d.lines), name: name, acts: page.Acts(role)})
+	if name != "" && (page.Acts(role) || role == "heading") || value != "" {
+		d.parents = append(d.parents, parent{indent: indent, line: len(d.lines), name: name, value: value, acts: page.Acts(role)})
 	}
 	return within
 }
@@ -240,7 +261,7 @@ func (d *document) saidByParent(role, name string, indent int) bool {
 // parent is an element with a name around the ones to come.
 type parent struct {
 	indent, line int
-	name         string
+	name, value  string
 	acts         bool
 }
 
@@ -260,6 +281,8 @@ func (d *document) alerts(e page.Element, indent int) bool {
 func (d *document) findOwners() {
 	d.above = make([]int32, len(d.lines))
 	alike := d.alikeStates()
+	d.quietConsent()
+	d.findItems()
 	var open []int // the lines of the elements that the next one may be in
 	for i := range d.above {
 		d.above[i] = words.None
@@ -273,7 +296,7 @@ func (d *document) findOwners() {
 			open = append(open, i)
 		}
 		if l := &d.lines[i]; !l.aside && !l.dull() && page.IsText(l.text) {
-			d.above[i] = d.ownerOf(i)
+			d.above[i] = d.ownerIn(i)
 		}
 	}
 }

@@ -175,11 +175,14 @@ func (d *document) remarkSnapshot(worth []float64) {
 		case page.InState(l.text) && !strings.HasPrefix(l.text, "RootWebArea ") && !strings.Contains(l.text, "] option "): // its box says which is chosen
 			worth[i] = stateWorth
 		case l.favour == actWorth:
-			if worth[i] = controlWorth; takesInput(l.text) {
+			if worth[i] = max(worth[i], controlWorth); takesInput(l.text) {
 				worth[i] = inputWorth
 			}
 		case l.favour == 0 && page.IsText(l.text) || strings.Contains(l.text, "] heading "):
 			worth[i] = d.said(l.text)
+		}
+		if d.isTitle(i) {
+			worth[i] = max(worth[i], itemWorth)
 		}
 	}
 }

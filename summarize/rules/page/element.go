@@ -92,7 +92,26 @@ var Glyph = regexp.MustCompile(`^(?:\\u[ef][0-9a-f]{3} ?)+`)
 // InState reports whether an element is checked, chosen, pressed or filled in: a form is read for that.
 func InState(text string) bool {
 	return strings.Contains(text, "checked='true'") || strings.Contains(text, "selected=True") || strings.Contains(text, "pressed='true'") || strings.Contains(text, ", focused") ||
-		strings.Contains(text, " value='") || strings.Contains(text, "[checked]") || strings.Contains(text, "[selected]") || strings.Contains(text, "[active]")
+		strings.Contains(text, " value='") || quotedValue(text) || strings.Contains(text, "[checked]") || strings.Contains(text, "[selected]") || strings.Contains(text, "[active]")
+}
+
+// quotedValue reports whether an element has a value with an apostrophe in it: a driver's own lines have a page's markup with `value="on"`.
+func quotedValue(text string) bool {
+	if !strings.Contains(text, ` value="`) {
+		return false
+	}
+	_, ok := ElementIn(text)
+	return ok
+}
+
+// ValueIn returns what is filled in or chosen in an element: ` value='10'`.
+func ValueIn(text string) string {
+	_, rest, ok := strings.Cut(text, " value=")
+	if !ok || rest == "" || rest[0] != '\'' && rest[0] != '"' {
+		return ""
+	}
+	value, _, _ := strings.Cut(rest[1:], rest[:1])
+	return value
 }
 
 // IdOf returns an element's id: `[a12] button 'Go'`, `- button "Go" [ref=e12]`.
