@@ -50,74 +50,75 @@ func (l *line) dull() bool { return l.favour > 0 && l.favour <= dullWorth }
 
 // document is a cleaned source, split into lines.
 type document struct {
-	source    string // cleaned, without what an agent's program added
-	altered   []bool // by number: the lines that cleaning changed; may be nil
-	shape     shape
-	lines     []line
-	groups    []string
-	grouped   map[string]int
-	under     int               // the group of the lines to come, in a diff or below a file's name; none
-	headed    bool              // matches stand below their file's name
-	files     bool              // files are printed one after another, each below its name
-	ruled     bool              // parts stand below headings between rules: an editor's versions of a file (edits.go)
-	parts     []call.Part       // of files, which are printed one after another
-	several   bool              // of more than one file
-	unsure    bool              // it may have lines that are not those that the call asked for
-	part      int               // the one of the line to come
-	partLine  int               // how many of its lines have been; in a numbered view, the number of the last one
-	counted   bool              // line numbers are those that the call asked for: the output has none
-	log       bool              // lines that programs wrote while they ran, as a command prints them or a file has them
-	screen    bool              // what a terminal shows
-	around    bool              // lines around matches are among them
-	dotted    bool              // "12. text"
-	bare      bool              // matches have no line number
-	changes   []change          // of a diff, by group
-	hits      []int             // of a search, by group
-	hunk      hunk              // of a diff: where in its file it is
-	pieces    int32             // and how many hunks there are so far
-	old       string            // the path behind `---` in the line above
-	oldAt     int               // and where that line is
-	running   string            // the id of a process that goes on
-	title     string            // of an HTML page
-	rendered  bool              // lines are the texts of an HTML page, without its tags
-	links     int               // of such a page
-	dropped   int               // noise lines, not in lines
-	total     int               // lines of the source
-	elements  map[string]bool   // of an accessibility tree: the roles and names so far
-	actedOn   map[string]bool   // the words of the call's arguments, among them the ids of elements
-	chrome    int               // of a page: the indentation of the navigation that lines are in; none
-	before    bool              // and its main part is to come
-	named     string            // and the name of the last element that has one
-	parents   []parent          // and the elements that lines are in, those with a name on which a user acts, and headings
-	alert     int               // and the indentation of the message that lines are in; none
-	landmarks []landmark        // what to look for first
-	partly    bool              // and there are more of them
-	resumes   int               // the line behind the skipped middle; 0: nothing is skipped
-	wrapped   bool              // an agent's program added text to the source
-	goesOn    string            // what the range of its lines is followed by if the file goes on
-	cutOff    bool              // and says that it shows a part of it
-	middleCut bool              // a line says that the middle of the file is missing: the numbers of those behind it are unknown
-	chars     int               // code points of the source, before cleaning
-	prefix    string            // common to all lines of a log
-	noisy     bool              // may hold progress noise
-	endFirst  bool              // its end is more informative than its beginning
-	relevant  *events.LineRange // may be nil
-	pointedAt map[int]bool      // the numbers of lines that the newest messages name
-	asked     []bool            // by line of code: it has what the newest talk names; may be nil
-	listing   bool              // names of files and directories, one per line
-	placed    bool              // its lines have their numbers in one file: what they don't show is named between them
-	tabled    bool              // it is a table in columns (package columns), and sketched as one
-	steps     bool              // and are statements of code
-	question  map[string]bool   // the words of what the agent was asked whose report it is
-	prose     bool              // text for people, as opposed to code or data
-	literal   bool              // an edit takes its old text from its lines: the blanks in them stay
-	digest    bool              // and a document (digest.go)
-	anyRule   bool              // any sign may underline a heading
-	above     []int32           // by line: the one that opens the block it is in, if that has to be shown with it; may be nil
-	items     []int32           // by line: the head of the outermost item of a list that it is in, if that has to be shown too; may be nil
-	itemOf    []int32           // of a page, by line: the innermost item of a list that it is in; may be nil
-	titles    map[int32]int32   // by item: the line with its title
-	nested    bool              // what a line is of is told by the line that it is indented below
+	source     string // cleaned, without what an agent's program added
+	altered    []bool // by number: the lines that cleaning changed; may be nil
+	shape      shape
+	lines      []line
+	groups     []string
+	grouped    map[string]int
+	under      int               // the group of the lines to come, in a diff or below a file's name; none
+	headed     bool              // matches stand below their file's name
+	files      bool              // files are printed one after another, each below its name
+	ruled      bool              // parts stand below headings between rules: an editor's versions of a file (edits.go)
+	parts      []call.Part       // of files, which are printed one after another
+	several    bool              // of more than one file
+	unsure     bool              // it may have lines that are not those that the call asked for
+	part       int               // the one of the line to come
+	partLine   int               // how many of its lines have been; in a numbered view, the number of the last one
+	counted    bool              // line numbers are those that the call asked for: the output has none
+	log        bool              // lines that programs wrote while they ran, as a command prints them or a file has them
+	screen     bool              // what a terminal shows
+	around     bool              // lines around matches are among them
+	dotted     bool              // "12. text"
+	bare       bool              // matches have no line number
+	changes    []change          // of a diff, by group
+	hits       []int             // of a search, by group
+	hunk       hunk              // of a diff: where in its file it is
+	pieces     int32             // and how many hunks there are so far
+	old        string            // the path behind `---` in the line above
+	oldAt      int               // and where that line is
+	running    string            // the id of a process that goes on
+	title      string            // of an HTML page
+	rendered   bool              // lines are the texts of an HTML page, without its tags
+	links      int               // of such a page
+	dropped    int               // noise lines, not in lines
+	total      int               // lines of the source
+	elements   map[string]bool   // of an accessibility tree: the roles and names so far
+	actedOn    map[string]bool   // the words of the call's arguments, among them the ids of elements
+	chrome     int               // of a page: the indentation of the navigation that lines are in; none
+	before     bool              // and its main part is to come
+	named      string            // and the name of the last element that has one
+	parents    []parent          // and the elements that lines are in, those with a name on which a user acts, and headings
+	alert      int               // and the indentation of the message that lines are in; none
+	landmarks  []landmark        // what to look for first
+	partly     bool              // and there are more of them
+	resumes    int               // the line behind the skipped middle; 0: nothing is skipped
+	wrapped    bool              // an agent's program added text to the source
+	goesOn     string            // what the range of its lines is followed by if the file goes on
+	cutOff     bool              // and says that it shows a part of it
+	middleCut  bool              // a line says that the middle of the file is missing: the numbers of those behind it are unknown
+	chars      int               // code points of the source, before cleaning
+	prefix     string            // common to all lines of a log
+	noisy      bool              // may hold progress noise
+	endFirst   bool              // its end is more informative than its beginning
+	relevant   *events.LineRange // may be nil
+	pointedAt  map[int]bool      // the numbers of lines that the newest messages name
+	asked      []bool            // by line of code: it has what the newest talk names; may be nil
+	listing    bool              // names of files and directories, one per line
+	placed     bool              // its lines have their numbers in one file: what they don't show is named between them
+	unrecorded int               // characters of its records that their table has no row for
+	tabled     bool              // it is a table in columns (package columns), and sketched as one
+	steps      bool              // and are statements of code
+	question   map[string]bool   // the words of what the agent was asked whose report it is
+	prose      bool              // text for people, as opposed to code or data
+	literal    bool              // an edit takes its old text from its lines: the blanks in them stay
+	digest     bool              // and a document (digest.go)
+	anyRule    bool              // any sign may underline a heading
+	above      []int32           // by line: the one that opens the block it is in, if that has to be shown with it; may be nil
+	items      []int32           // by line: the head of the outermost item of a list that it is in, if that has to be shown too; may be nil
+	itemOf     []int32           // of a page, by line: the innermost item of a list that it is in; may be nil
+	titles     map[int32]int32   // by item: the line with its title
+	nested     bool              // what a line is of is told by the line that it is indented below
 }
 
 // maxLines bounds how much of a source is weighed; the middle of a longer one is skipped

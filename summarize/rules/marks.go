@@ -151,7 +151,7 @@ func suffix(s string, n int) string {
 }
 
 // hidden returns how many lines of a source have a word or a number that its sketch has not, of a text in few lines how many characters such words
-// have: a table has each value, and not its line.
+// have: a table has each value, and not its line. Of records without a row, it counts all.
 func (d *document) hidden(sketch string) (lines, chars int) {
 	shown := map[string]bool{}
 	for word := range strings.FieldsFuncSeq(sketch, parts) {
@@ -168,6 +168,8 @@ func (d *document) hidden(sketch string) (lines, chars int) {
 			lines++
 		}
 	}
+	// Words that other rows have too are missing with the records that have no row.
+	lines, chars = max(lines, d.total*d.unrecorded/max(1, d.chars)), max(chars, d.unrecorded)
 	if d.total <= fewLines {
 		lines = 0
 	}

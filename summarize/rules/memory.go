@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"regexp"
 	"strings"
 
 	"precis/summarize/lex"
@@ -94,6 +95,42 @@ func placesNamed(earlier []string, args call.Arguments) map[int]bool {
 	}
 	return nil
 }
+
+// linesNamed returns the lines that the call asks for one by one, `{"line": 88}`, `goto 88`, `edit 88:90`, or that the newest message names, "near line
+// 88": the file is read for them.
+func linesNamed(tool string, earlier []string, args call.Arguments) map[int]bool {
+	const few = 4
+	found := map[int]bool{}
+	add := func(number string) {
+		if n := lex.Atoi(number); n > 0 && len(number) < len("1000000") && strings.Trim(number, "0123456789") == "" {
+			found[n] = true
+		}
+	}
+	add(args.Text("line", "line_number", "lineno", "line_no"))
+	line, _, _ := strings.Cut(args.ShellLine(), "\n")
+	if verb, rest, ok := strings.Cut(line, " "); ok && verb == tool { // the tool's own language, and no shell's
+		for _, word := range strings.Fields(rest) {
+			from, to, _ := strings.Cut(word, ":")
+			add(from)
+			add(to)
+		}
+	}
+	if len(found) > 0 {
+		return found
+	}
+	if talk := talkOf(earlier); len(talk) > 0 {
+		for _, m := range lineNamed.FindAllStringSubmatch(talk[0], few+1) {
+			add(m[1])
+		}
+	}
+	if len(found) > few {
+		return nil
+	}
+	return found
+}
+
+// lineNamed matches where a message names a line.
+var lineNamed = regexp.MustCompile(`(?i)\bline #?(\d{1,6})\b`)
 
 // wordsOf returns the identifiers in some texts.
 func wordsOf(texts []string) map[string]struct{} {

@@ -2,9 +2,12 @@ package rules
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
+	"precis/summarize/rules/call"
 	"precis/summarize/rules/clean"
 )
 
@@ -162,5 +165,37 @@ func TestPageInTabs(t *testing.T) {
 		if !strings.Contains(head, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
+	}
+}
+
+// TestLinesNamed: a file is read for the line that its call asks for or that the talk names; the bounds of a shell's range are no such lines.
+func TestLinesNamed(t *testing.T) {
+	for name, c := range map[string]struct {
+		tool, args string
+		earlier    []string
+		want       []int
+	}{
+		"an argument":        {"goto_definition", `{"path":"a.py","line":88}`, nil, []int{88}},
+		"the tool's command": {"open", `{"command":"open src/a.py 1474"}`, nil, []int{1474}},
+		"a range":            {"edit", `{"command":"edit 88:90\nreturn 7\nend_of_edit"}`, nil, []int{88, 90}},
+		"a shell's":          {"bash", `{"command":"sed -n 40,90p a.py"}`, nil, nil},
+		"the talk":           {"read", `{"path":"a.py"}`, []string{"line 7", "The rounding near line 1474 is wrong."}, []int{1474}},
+		"an older message":   {"read", `{"path":"a.py"}`, []string{"It fails in line 12.", "I read it."}, nil},
+		"too many":           {"read", `{"path":"a.py"}`, []string{"line 1, line 2, line 3, line 4, line 5"}, nil},
+		"no number":          {"read", `{"path":"a.py"}`, []string{"line by line, 7 lines"}, nil},
+	} {
+		found := linesNamed(c.tool, c.earlier, call.ParseArguments([]byte(c.args)))
+		if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, not %v", name, got, c.want)
+		}
+	}
+	var b strings.Builder
+	b.WriteString("[File: /src/a.py (300 lines total)]\n(100 more lines above)\n")
+	for i := range 100 {
+		fmt.Fprintf(&b, "%d:    total_%d = self.measure(%d) + offset_%d\n", 101+i, i, i, i)
+	}
+	in := Input{ToolName: "set_cursors", Arguments: []byte(`{"command":"set_cursors 160 160"}`), Content: b.String(), MaxChars: 800}
+	if text := ToolOutput(in).Text; !strings.Contains(text, "160|total_59 = self.measure(59) + offset_59") {
+		t.Error(text)
 	}
 }

@@ -117,7 +117,9 @@ func read(in Input, source string, category Category, args call.Arguments) docum
 	doc.steps = doc.placed && !doc.prose && !doc.log && doc.shape != shapeOneFile && doc.shape != shapeJSON
 	doc.findOpeners()
 	doc.findLandmarks(category)
-	doc.pointedAt = placesNamed(in.Earlier, args)
+	if doc.pointedAt = placesNamed(in.Earlier, args); len(doc.pointedAt) == 0 && doc.placed {
+		doc.pointedAt = linesNamed(in.ToolName, in.Earlier, args)
+	}
 	return doc
 }
 
@@ -203,7 +205,7 @@ func (d *document) sketch(in Input, category Category, room int) string {
 		}
 	case d.shape == shapeJSON && !slices.ContainsFunc(d.lines, func(l line) bool { return l.record == recordFailed }):
 		if list := records.Of(d.source, in.Keep); list != nil {
-			return records.Table(d.source, list, in.Keep, room)
+			return d.records(d.source, list, in, room)
 		}
 		if _, one := records.OnlyObject(strings.TrimSpace(d.source)); (one && category != FileContent || d.total <= fewLines) && len(in.Keep) == 0 {
 			return records.About(d.source, "", room*2/5, 0)
@@ -215,11 +217,17 @@ func (d *document) sketch(in Input, category Category, room int) string {
 	case d.shape == shapeNumbered:
 		if text := unnumbered(d.source, "{["); text != "" && records.MostlyRecords(text) {
 			if list := records.Of(text, in.Keep); list != nil {
-				return records.Table(text, list, in.Keep, room)
+				return d.records(text, list, in, room)
 			}
 		}
 	}
 	return ""
+}
+
+// records shows records as a table, and notes how much of them it has no row for.
+func (d *document) records(text string, list []records.Record, in Input, room int) (table string) {
+	table, d.unrecorded = records.Table(text, list, in.Keep, room)
+	return table
 }
 
 // complete returns the facts with all lines, if they fit; it marks noise that was dropped, and that a page is shown without its markup, which may be

@@ -66,27 +66,59 @@ func TestTree(t *testing.T) {
 	}
 }
 
+// TestRecordsWithoutRow: records that have no room for a row are named by their ids, or else by their short names, if that has room.
+func TestRecordsWithoutRow(t *testing.T) {
+	text := func(member string, count int) string {
+		var list []string
+		for i := range count {
+			list = append(list, fmt.Sprintf(`{%s, "size": "the %d of the sizes of this article", "note": "kept in hall %d of the store, at the gate"}`, fmt.Sprintf(member, 4410+i), i, i))
+		}
+		return "[" + strings.Join(list, ",") + "]"
+	}
+	for name, c := range map[string]struct {
+		text, want string
+	}{
+		"ids":             {text(`"item_id": "%d"`, 8), "\n+4 records: 4414, 4415, 4416, 4417"},
+		"names":           {text(`"name": "hall %d"`, 8), "\n+4 records: hall 4414, hall 4415, hall 4416, hall 4417"},
+		"too many":        {text(`"item_id": "%d"`, 80), "\n+75 records"},
+		"nothing to name": {text(`"item_id": "same", "made": "2026-03-02T10:%d"`, 8), "\n+4 records"},
+	} {
+		if got := tableOf(c.text, 480); !strings.HasSuffix(got, c.want) {
+			t.Errorf("%s: no %q in\n%s", name, c.want, got)
+		}
+	}
+	table, missing := records.Table(text(`"item_id": "%d"`, 80), records.Of(text(`"item_id": "%d"`, 80), nil), nil, 480)
+	if whole := len(text(`"item_id": "%d"`, 80)); missing < whole*9/10 || missing > whole {
+		t.Errorf("%d of %d characters are missing in\n%s", missing, whole, table)
+	}
+}
+
+func tableOf(text string, room int) string {
+	table, _ := records.Table(text, records.Of(text, nil), nil, room)
+	return table
+}
+
 // TestRecordTable: rows stand under their fields, and what stands around the records is told.
 func TestRecordTable(t *testing.T) {
 	text := `{"state":"OPEN","checks":[{"name":"build","ok":true,"secs":12},{"name":"lint","ok":false,"secs":3},{"name":"test","ok":true,"secs":40}],"files":[{"path":"a"},{"path":"b"}]}`
 	want := "state=OPEN, files: 2 objects\n3 records in checks\nname | ok | secs\nbuild | true | 12\nlint | false | 3\ntest | true | 40"
-	if got := records.Table(text, records.Of(text, nil), nil, 700); got != want {
+	if got := tableOf(text, 700); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 	text = `[{"id":1,"event":"push","secs":12},{"id":2,"event":"push","secs":3}]`
-	if got, want := records.Table(text, records.Of(text, nil), nil, 700), "2 records: event=push\nid | secs\n1 | 12\n2 | 3"; got != want {
+	if got, want := tableOf(text, 700), "2 records: event=push\nid | secs\n1 | 12\n2 | 3"; got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 	text = `{"commits":[{"oid":"a","by":{"x":1}},{"oid":"b","by":{"x":1}}],"checks":[{"name":"build","state":"ok"},{"name":"lint","state":"ok"}]}`
-	if got := records.Table(text, records.Of(text, nil), nil, 700); !strings.HasPrefix(got, "commits: 2 objects\n2 records in checks: state=ok\n") {
+	if got := tableOf(text, 700); !strings.HasPrefix(got, "commits: 2 objects\n2 records in checks: state=ok\n") {
 		t.Errorf("of two arrays the table shows\n%s", got)
 	}
 	text = `{"name":"Keyboard","variants":{"v1":{"price":236,"options":{"size":"60%"}},"v2":{"price":269,"options":{"size":"80%"}},"v3":{"price":226,"options":{"size":"80%"}},"v4":{"price":230,"options":{}}}}`
-	if got, want := records.Table(text, records.Of(text, nil), nil, 700), "name=Keyboard\n4 records\nkey | price | options.size\nv1 | 236 | 60%\nv2 | 269 | 80%\nv3 | 226 | 80%\nv4 | 230 | -"; got != want {
+	if got, want := tableOf(text, 700), "name=Keyboard\n4 records\nkey | price | options.size\nv1 | 236 | 60%\nv2 | 269 | 80%\nv3 | 226 | 80%\nv4 | 230 | -"; got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 	text = `{"id":"W1","items":[{"id":1,"in":{"s/m":"s","n":1}},{"id":2,"in":{"s/m":"m","n":2}}],"swapped":["1","2"],"paid":[{"how":"card","amount":12.5}]}`
-	if got, want := records.Table(text, records.Of(text, nil), nil, 700), "id=W1, swapped: [1, 2], paid(how=card, amount=12.5)\n2 records in items\nid | in\n1 | s/m s, n 1\n2 | s/m m, n 2"; got != want {
+	if got, want := tableOf(text, 700), "id=W1, swapped: [1, 2], paid(how=card, amount=12.5)\n2 records in items\nid | in\n1 | s/m s, n 1\n2 | s/m m, n 2"; got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 	flight := func(no, price int) string {
@@ -97,13 +129,13 @@ func TestRecordTable(t *testing.T) {
 		groups = append(groups, "["+flight(1, 50)+","+flight(20+i, 100+i)+"]")
 	}
 	text = "[" + strings.Join(groups, ",") + "]"
-	got := records.Table(text, records.Of(text, nil), nil, 400)
+	got := tableOf(text, 400)
 	for _, want := range []string{"24 records in 12 groups: ", "seats, prices (basic/full)\n", "seats | prices\n1-12: HAT001 | ", "\n2: HAT021 | ", "/200\n+", " records"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
-	if lines := strings.Split(got, "\n"); lines[len(lines)-1] != fmt.Sprintf("+%d records", 24-12-(len(lines)-4)) {
+	if lines := strings.Split(got, "\n"); !strings.HasPrefix(lines[len(lines)-1], fmt.Sprintf("+%d records: HAT", 24-12-(len(lines)-4))) {
 		t.Errorf("the rows and the rest are not all records:\n%s", got)
 	}
 	if records.Of(`{"a":1}`, nil) != nil || records.Of("[1,2,3]", nil) != nil || records.Of("{\"a\":1}\n{\"a\":2}\nx", nil) != nil {

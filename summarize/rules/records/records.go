@@ -34,6 +34,7 @@ type Record struct {
 	inner  []string            // scalars in members, `user.login`
 	values map[string]string   // of scalars, and of small objects: `112/237/325`
 	shapes map[string][]string // the names in those objects: basic, economy, business
+	size   int                 // of its text, in characters
 	group  int                 // of the inner arrays that have several records, the number of its own; 0: there are none
 }
 
@@ -66,6 +67,7 @@ func Of(text string, keep []string) []Record {
 	records := make([]Record, 0, len(list))
 	for i, v := range list[:min(len(list), mostRecords)] {
 		r := readRecord(v)
+		r.size = lex.Runes(string(v))
 		if groups != nil {
 			r.group = groups[i]
 		}

@@ -223,15 +223,15 @@ func Scalars(members []envelope.Member, shown string, room, more int) string {
 	return strings.Join(list, ", ")
 }
 
-// Table writes records in at most room characters, below what stands around them.
-func Table(text string, records []Record, keep []string, room int) string {
+// Table writes records in at most room characters, below what stands around them. Missing is how many characters of the text the records have that have no row.
+func Table(text string, records []Record, keep []string, room int) (table string, missing int) {
 	shown := LargestArray(jsontext.Value(strings.TrimSpace(text)), 0).Name
 	around := About(text, shown, room/3, 0)
 	if around == "" {
 		return rows(shown, records, keep, room)
 	}
-	table := rows(shown, records, keep, room-lex.Runes(around)-1)
-	return lex.JoinLines(About(text, shown, room/3, room-lex.Runes(around)-1-lex.Runes(table)), table)
+	table, missing = rows(shown, records, keep, room-lex.Runes(around)-1)
+	return lex.JoinLines(About(text, shown, room/3, room-lex.Runes(around)-1-lex.Runes(table)), table), missing
 }
 
 // leastMore is how much longer a value that is cut must become, in characters.
@@ -239,7 +239,7 @@ const leastMore = 12
 
 // rows writes how many records there are, with the values that all have in common and the fields without a column, then the columns' names,
 // and the first records, equal rows once with their count.
-func rows(name string, records []Record, keep []string, room int) string {
+func rows(name string, records []Record, keep []string, room int) (table string, missing int) {
 	all, inner, by := columnsIn(records)
 	var same, varying []string
 	for _, k := range all {
@@ -293,16 +293,16 @@ func rows(name string, records []Record, keep []string, room int) string {
 	t.choose(append(slices.Clone(varying), inner...), by, t.room-keptWidth(records, kept))
 	first := head(t.columns)
 	if len(t.columns) == 0 {
-		return first
+		return first, 0
 	}
 	t.room = room - lex.Runes(first) - 1
-	text, left := t.write(widest)
+	text, left, missing := t.write(widest)
 	for wide := widest + widest/4; wide <= 6*widest; wide += widest / 4 { // while as many records fit
-		if wider, fewer := t.write(wide); fewer <= left {
-			text = wider
+		if wider, fewer, size := t.write(wide); fewer <= left {
+			text, missing = wider, size
 		}
 	}
-	return first + "\n" + text
+	return first + "\n" + text, missing
 }
 
 // shapeOf writes the names in an object.
@@ -371,48 +371,115 @@ type recordRows struct {
 	room    int // in characters
 }
 
-// write writes the columns' names and the rows that fit, with cells of at most wide characters, and returns how many records have no row. A row
+// write writes the columns' names and the rows that fit, with cells of at most wide characters, and returns how many records have no row, and their characters. A row
 // of several groups, as a flight of several connections, stands once with their numbers: `1-3,7: HAT110 | …`.
-func (t *recordRows) write(wide int) (text string, without int) {
+func (t *recordRows) write(wide int) (text string, without, missing int) {
 	lines := []string{strings.Join(t.columns, " | ")}
 	left := t.room - lex.Runes(lines[0])
-	var list []string
-	of := map[string][]Record{}
+	type row struct {
+		text    string
+		records []Record
+	}
+	var list []row
+	at := map[string]int{}
 	for _, r := range t.records {
 		cells := make([]string, len(t.columns))
 		for i, name := range t.columns {
 			cells[i] = cmp.Or(strings.ReplaceAll(lex.Clip(r.values[name], wide), "|", "/"), "-")
 		}
-		row := strings.Join(cells, " | ")
-		if of[row] = append(of[row], r); len(of[row]) == 1 {
-			list = append(list, row)
+		text := strings.Join(cells, " | ")
+		i, ok := at[text]
+		if !ok {
+			i = len(list)
+			at[text] = i
+			list = append(list, row{text: text})
 		}
+		list[i].records = append(list[i].records, r)
 	}
-	without = len(t.records)
-	for at, row := range list {
-		records := of[row]
-		switch n := len(records); {
-		case records[0].group > 0:
-			row = groupsOf(records) + ": " + row
-		case n > 1:
-			row += lex.RepeatMark(n - 1)
+	shown := 0
+	for i := range list {
+		switch l := &list[i]; {
+		case l.records[0].group > 0:
+			l.text = groupsOf(l.records) + ": " + l.text
+		case len(l.records) > 1:
+			l.text += lex.RepeatMark(len(l.records) - 1)
 		}
-		more := 0
-		if at+1 < len(list) {
+		size, more := lex.Runes(list[i].text)+1, 0
+		if i+1 < len(list) {
 			more = len("\n+9,999 records")
 		}
-		size := lex.Runes(row) + 1
 		if size+more > left {
 			break
 		}
 		left -= size
-		without -= len(records)
-		lines = append(lines, row)
+		shown++
+	}
+	rest := func(shown int) (records []Record) {
+		for _, l := range list[shown:] {
+			records = append(records, l.records...)
+		}
+		return records
+	}
+	var firsts []Record // of each row
+	for _, l := range list {
+		firsts = append(firsts, l.records[0])
+	}
+	without, named := len(rest(shown)), ""
+	for n := shown; without > 0 && n >= max(leastNamed, shown-mostTraded); n-- { // with two rows less, all others may be named
+		if n < shown {
+			left += lex.Runes(list[n].text) + 1
+		}
+		if all := t.names(firsts, n, left-len("\n+9,999 records: ")); all != "" {
+			shown, without, named = n, len(rest(n)), ": "+all
+			break
+		}
+	}
+	for _, l := range list[:shown] {
+		lines = append(lines, l.text)
 	}
 	if without > 0 && len(lines) > 1 {
-		lines = append(lines, "+"+lex.Counted(without, "record"))
+		lines = append(lines, "+"+lex.Counted(without, "record")+named)
 	}
-	return strings.Join(lines, "\n"), without
+	for _, r := range rest(shown) {
+		missing += r.size
+	}
+	return strings.Join(lines, "\n"), without, missing
+}
+
+// mostTraded is how many rows make room for the names of all records that have none, leastNamed how many there are left then.
+const mostTraded, leastNamed = 2, 3
+
+// names returns the ids of the records from one on, or else their names, if they have room; empty if they have not, or nothing short tells all apart.
+func (t *recordRows) names(records []Record, from, room int) string {
+	const longest = 20 // characters of a name
+	best, rank := "", titleRank+1
+	for _, k := range t.columns {
+		distinct, size, ordinals, times := map[string]bool{}, 0, true, false
+		for _, r := range records {
+			v := r.values[k]
+			distinct[v] = true
+			size += lex.Runes(v)
+			ordinals, times = ordinals && len(v) < len("100"), times || strings.Contains(v, ":")
+		}
+		c := (&column{name: k, kinds: distinct}).rank()
+		if k == t.columns[0] && !times {
+			c = min(c, titleRank)
+		}
+		if c < rank && !ordinals && !isMoney(k) && len(distinct) == len(records) && size <= longest*len(records) {
+			best, rank = k, c
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	var list []string
+	for _, r := range records[from:] {
+		list = append(list, strings.ReplaceAll(r.values[best], "|", "/"))
+	}
+	if all := strings.Join(list, ", "); lex.Runes(all) <= room && slices.Index(list, "") < 0 {
+		return all
+	}
+	return ""
 }
 
 // groupsOf returns the numbers of the groups of records: `1-3,7`.
