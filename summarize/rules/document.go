@@ -436,6 +436,9 @@ func (d *document) add(raw string, number int) {
 	l.squeeze(d.literal || d.shape == shapeDiff)
 	if d.ruled && l.group >= 0 {
 		l.text, l.number = raw, 0 // a version differs in its indentation
+		if _, rest, ok := cutNumber(raw); ok && strings.TrimSpace(rest) == "" || fileNote.MatchString(raw) {
+			l.aside = true // the number of an empty line
+		}
 	}
 	if d.shape == shapeDiff && l.around && strings.HasPrefix(raw, " ") {
 		l.text = " " + l.text // what it begins with, such as the dash of a list, is no sign

@@ -14,6 +14,9 @@ import (
 // notApplied matches the sentence that an edit changed nothing.
 var notApplied = regexp.MustCompile(`(?i)\b(?:not (?:been )?(?:applied|saved|written|changed|modified)|no changes? (?:were|was|have been) (?:made|applied|saved)|(?:changes|edit|patch) (?:was|were|has been|have been) (?:rejected|reverted|rolled back|discarded))\b`)
 
+// fileNote matches what an editor says of the file around a version: which it is, and how much of it is not shown.
+var fileNote = regexp.MustCompile(`^(?:\[File: .*\]|\(\d+ more lines (?:above|below)\))$`)
+
 // cursorMark reports whether a line is an editor's mark of where it is: "<<<<< START CURSOR >>>>>".
 func cursorMark(line string) bool {
 	return strings.HasPrefix(line, "<<<") && strings.HasSuffix(line, "CURSOR >>>>>")

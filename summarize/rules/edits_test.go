@@ -14,8 +14,13 @@ func TestRefusedEdit(t *testing.T) {
 		b.WriteString("[File: /app/src/fields.py (300 lines total)]\n(100 more lines above)\n")
 		for n := 101; n < 120; n++ {
 			text := fmt.Sprintf("        value_%d = self.compute(%d)", n, n)
-			if n == 110 {
+			switch {
+			case n == 110:
 				text = changed
+			case n%4 == 0:
+				text = ""
+			case n%4 == 1:
+				text = fmt.Sprintf("    def value_%d(self):", n)
 			}
 			fmt.Fprintf(&b, "%d:%s\n", n, text)
 		}
@@ -29,6 +34,9 @@ func TestRefusedEdit(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
+	}
+	if strings.Contains(text, "112:\n") || strings.Contains(text, "\nSee ") || strings.Contains(text, "more lines") {
+		t.Errorf("empty lines, what both versions declare, or an editor's notes:\n%s", text)
 	}
 	proposed, original := strings.Index(text, "would have looked"), strings.Index(text, "the original code")
 	if at := strings.Index(text, "\n110:return 7"); at < proposed || at > original {

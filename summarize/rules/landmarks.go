@@ -50,7 +50,7 @@ func (d *document) findLandmarks(category Category) {
 		if len(d.landmarks) == 0 {
 			d.landmarks = d.matchedFiles()
 		}
-	case d.shape == shapeJSON || d.listing || d.shape == shapeHTML:
+	case d.shape == shapeJSON || d.listing || d.shape == shapeHTML || d.ruled: // what two versions declare is not what differs
 	case d.digest:
 		d.landmarks = d.headings()
 	case d.files:
