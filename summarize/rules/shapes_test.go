@@ -78,12 +78,12 @@ func TestRecordsWithoutRow(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, want string
 	}{
-		"ids":             {text(`"item_id": "%d"`, 8), "\n+4 records: 4414, 4415, 4416, 4417"},
-		"names":           {text(`"name": "hall %d"`, 8), "\n+4 records: hall 4414, hall 4415, hall 4416, hall 4417"},
+		"ids":             {text(`"item_id": "%d"`, 8), "\n+3 records: 4415, 4416, 4417"},
+		"names":           {text(`"name": "hall %d"`, 8), "\n+3 records: hall 4415, hall 4416, hall 4417"},
 		"too many":        {text(`"item_id": "%d"`, 80), "\n+75 records"},
 		"nothing to name": {text(`"item_id": "same", "made": "2026-03-02T10:%d"`, 8), "\n+4 records"},
 	} {
-		if got := tableOf(c.text, 480); !strings.HasSuffix(got, c.want) {
+		if got := tableOf(c.text, 540); !strings.HasSuffix(got, c.want) {
 			t.Errorf("%s: no %q in\n%s", name, c.want, got)
 		}
 	}
@@ -135,7 +135,7 @@ func TestRecordTable(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
-	if lines := strings.Split(got, "\n"); !strings.HasPrefix(lines[len(lines)-1], fmt.Sprintf("+%d records: HAT", 24-12-(len(lines)-4))) {
+	if lines := strings.Split(got, "\n"); !strings.HasPrefix(lines[len(lines)-1], fmt.Sprintf("+%d records", 24-12-(len(lines)-4))) {
 		t.Errorf("the rows and the rest are not all records:\n%s", got)
 	}
 	if records.Of(`{"a":1}`, nil) != nil || records.Of("[1,2,3]", nil) != nil || records.Of("{\"a\":1}\n{\"a\":2}\nx", nil) != nil {

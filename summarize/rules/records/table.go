@@ -425,13 +425,9 @@ func (t *recordRows) write(wide int) (text string, without, missing int) {
 		firsts = append(firsts, l.records[0])
 	}
 	without, named := len(rest(shown)), ""
-	for n := shown; without > 0 && n >= max(leastNamed, shown-mostTraded); n-- { // with two rows less, all others may be named
-		if n < shown {
-			left += lex.Runes(list[n].text) + 1
-		}
-		if all := t.names(firsts, n, left-len("\n+9,999 records: ")); all != "" {
-			shown, without, named = n, len(rest(n)), ": "+all
-			break
+	if without > 0 {
+		if all := t.names(firsts, shown, left-len("\n+9,999 records: ")); all != "" {
+			named = ": " + all
 		}
 	}
 	for _, l := range list[:shown] {
@@ -445,9 +441,6 @@ func (t *recordRows) write(wide int) (text string, without, missing int) {
 	}
 	return strings.Join(lines, "\n"), without, missing
 }
-
-// mostTraded is how many rows make room for the names of all records that have none, leastNamed how many there are left then.
-const mostTraded, leastNamed = 2, 3
 
 // names returns the ids of the records from one on, or else their names, if they have room; empty if they have not, or nothing short tells all apart.
 func (t *recordRows) names(records []Record, from, room int) string {
