@@ -63,7 +63,7 @@ func conclusion(report string) (said string) {
 		}
 	}
 	for s := range sentences(report) {
-		if said == "" && len(strings.Fields(s)) > 5 && (found.MatchString(s) || decided.MatchString(s)) && !announcing.MatchString(s) && !leaning.MatchString(s) && !guessing.MatchString(s) && !quotesCode.MatchString(s) {
+		if said == "" && len(strings.Fields(s)) > 5 && (found.MatchString(s) || decided.MatchString(s)) && !announcing.MatchString(s) && !leaning.MatchString(s) && !guesses(s) && !quotesCode.MatchString(s) {
 			said = s
 		}
 	}

@@ -34,7 +34,7 @@ func collect(messages []Message, try func(f func())) Ledger {
 	}
 	if len(messages) > 0 {
 		l.From, l.To = messages[0].Ordinal, messages[len(messages)-1].Ordinal
-		l.EndsFrom = l.From
+		l.EndsFrom, l.GoesOn = l.From, messages[0].Role == events.RoleAssistant
 	}
 	return l
 }
@@ -70,6 +70,7 @@ type collector struct {
 	results map[string]Message         // by call id
 	calls   map[string]events.ToolCall // the calls in the span, by id
 	turn    uint64                     // the newest message that is no result
+	last    uint64                     // the message before the one that is read
 	open    string                     // the current file of an editor whose calls name no path
 
 	processes map[string]string // the command lines of processes in the background, by id
@@ -84,6 +85,7 @@ type collector struct {
 
 	handed []uint64 // where the assistant handed back to the user
 	acted  uint64   // the first call that may have changed files
+	whole  bool     // the write that is read sets all of its file
 	left   []string // what the write that is read takes out of its file
 	swaps  uint64   // the texts that it replaces by others, 0 if they aren't known
 	trail  []Note   // the calls of tools, in order
@@ -141,6 +143,7 @@ func (c *collector) index(m Message) {
 }
 
 func (c *collector) message(m Message) {
+	defer func() { c.last = m.Ordinal }()
 	switch m.Role {
 	case events.RoleUser:
 		c.request(m)
@@ -219,7 +222,7 @@ func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 	}
 	end := outcomeOf(result, kind, "")
 	end.digest = digest(result)
-	if c.taskCall(at, call.Name, args, result) || c.fileCall(at, o, args, end) {
+	if c.taskCall(at, call.Name, args, result) || c.fileCall(at, call.Name, o, args, end) {
 		return
 	}
 	shown := "call"

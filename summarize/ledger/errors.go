@@ -21,8 +21,10 @@ func (v *view) failures() (open, mended []string) {
 		if r.Failed == 0 || r.Error == "" || r.Kind == "look" || v.failedSince(r) || v.onlyGone(targets(r.Line)) {
 			continue
 		}
+		told, since := v.placesOf(r)
 		switch good := v.passedSince(r); {
 		case good == 0 && ofGit.MatchString(r.Error) && len(v.eventsOf(settled, r.Failed)) > 0:
+		case good == 0 && told == "":
 		case good == 0 && r.other() && (others == 2 || v.cleanSince(r) || v.asked(r.Failed, v.l.To+1)):
 		case good == 0 && len(open) < 5:
 			name := briefly(r.Line)
@@ -40,14 +42,14 @@ func (v *view) failures() (open, mended []string) {
 				name += ", no error shown since"
 			} else if later := v.scriptSince(r); later != "" {
 				name += ", " + later
-			} else if !r.other() && v.written(r.Failed, v.l.To+1) != "" {
-				name += ", edits since"
+			} else {
+				name += since
 			}
 			if said := v.foreignTo(r); said != "" {
-				foreigners = append(foreigners, "- not of this work (“"+lex.Clip(said, 80)+"”): "+name+": "+r.Error)
+				foreigners = append(foreigners, "- not of this work (“"+lex.Clip(said, 80)+"”): "+name+": "+told)
 				continue
 			}
-			open = append(open, "- "+name+": "+r.Error)
+			open = append(open, "- "+name+": "+told)
 			if r.other() {
 				others++
 			}
@@ -61,6 +63,83 @@ func (v *view) failures() (open, mended []string) {
 		mended = mended[:min(len(mended), 1)]
 	}
 	return append(open, foreigners...), mended
+}
+
+var (
+	// placedIn is a file with a line, as errors name it.
+	placedIn = regexp.MustCompile(`((?:[\w.@-]*/)*[\w.@-]+\.\w{1,8})(?::\d+|\(\d+)`)
+	// failedTest is the name of a test that failed.
+	failedTest = regexp.MustCompile(`--- FAIL: (\w+)|FAILED \S+::(\w+)|(?:FAIL|ERROR): (\w+) \(|test (?:\w+::)*(\w+) \.\.\. FAILED`)
+)
+
+// placesOf returns the error of a run without what it says of files that are gone, and what was edited since: the files that it names, or
+// else any that matter. It is nothing if all that it names is gone or was written anew, or the test that failed was taken out.
+func (v *view) placesOf(r Run) (told, since string) {
+	if m := failedTest.FindStringSubmatch(r.Error); m != nil && v.takenOff(m[1]+m[2]+m[3]+m[4], r.Failed) {
+		return "", ""
+	}
+	var kept, names []string
+	placed, stands := 0, 0
+	for part := range strings.SplitSeq(r.Error, "; ") {
+		m := placedIn.FindStringSubmatch(part)
+		if m == nil {
+			kept = append(kept, part)
+			continue
+		}
+		placed++
+		f := v.fileOf(m[1])
+		switch {
+		case f.Path == "":
+			stands++
+		case f.gone() && f.goneAt() > r.Failed && f.Moved == "" && v.movedTo(f) == nil && !v.backAgain(f):
+			continue
+		default:
+			if f.Whole <= r.Failed {
+				stands++
+			}
+			if len(f.Changed) > 0 && f.Changed[0] > r.Failed && !slices.Contains(names, base(f.Path)) {
+				names = append(names, base(f.Path))
+			}
+		}
+		kept = append(kept, part)
+	}
+	switch {
+	case placed > 0 && stands == 0:
+		return "", ""
+	case len(names) > 0:
+		since = ", " + strings.Join(names, " and ") + " edited since"
+	case !r.other() && !(r.Kind == "lint" && placed == len(kept)) && v.writtenFor(r, r.Failed) != "":
+		since = ", edits since"
+	}
+	return strings.Join(kept, "; "), since
+}
+
+// fileOf returns the only file that a path may be, as an error names it: whole, or by its end.
+func (v *view) fileOf(path string) (found File) {
+	path = strings.TrimPrefix(path, "./")
+	for strings.HasPrefix(path, "../") {
+		path = path[3:]
+	}
+	for _, f := range v.files {
+		if f.Path == path {
+			return f
+		}
+		if strings.HasSuffix(f.Path, "/"+path) {
+			if found.Path != "" {
+				return File{} // two could be meant
+			}
+			found = f
+		}
+	}
+	return found
+}
+
+// takenOff reports whether a declaration was taken out of a file after a message, and not put in again.
+func (v *view) takenOff(name string, after uint64) bool {
+	declares := func(f File) bool { return slices.Contains(f.What, name) }
+	return name != "" && !slices.ContainsFunc(v.files, declares) && slices.ContainsFunc(v.files, func(f File) bool {
+		return slices.Contains(f.Gone, name) && len(f.Changed) > 0 && f.Changed[0] > after
+	})
 }
 
 // calledBy returns the kind of a run as its name if its line says it: a compiler that is called by hand is not the build.
@@ -240,10 +319,15 @@ func shortened(line string, n int) string {
 // written names the files that were written between two messages, in the order of their last writes; those for temporary files
 // are no part of the work.
 func (v *view) written(from, to uint64) string {
+	return v.writtenOf(from, to, func(string) bool { return true })
+}
+
+// writtenOf names those of some files.
+func (v *view) writtenOf(from, to uint64, which func(path string) bool) string {
 	const most = 5
 	last := map[string]uint64{}
 	for _, f := range v.files {
-		if to > v.l.To && v.isBack(f) {
+		if to > v.l.To && v.isBack(f) || !which(f.Path) {
 			continue
 		}
 		for _, at := range f.Changed {

@@ -24,8 +24,11 @@ var pathNames = []string{
 	"relative_path", "absolute_path", "relative_workspace_path",
 }
 
+// partly is in the name of a tool, or of its command, that writes a part of a file.
+var partly = regexp.MustCompile(`(?i)edit|replace|patch|insert|append|modify|update`)
+
 // fileCall records a call of a file tool; it returns false for any other tool.
-func (c *collector) fileCall(at uint64, op op, args arguments, end outcome) bool {
+func (c *collector) fileCall(at uint64, tool string, op op, args arguments, end outcome) bool {
 	patched := c.patches(at, args, end)
 	path := args.text(pathNames...)
 	if path == "" || strings.ContainsAny(path, "\n*") || len(path) > 512 {
@@ -49,6 +52,7 @@ func (c *collector) fileCall(at uint64, op op, args arguments, end outcome) bool
 	})
 	var what []string
 	c.left, c.swaps = nil, swapped(olds, news)
+	c.whole = len(olds) == 0 && len(news) > 0 && !partly.MatchString(tool+" "+args.text("command", "action", "mode", "operation"))
 	for i, text := range news {
 		old := ""
 		if len(olds) == len(news) {
@@ -266,7 +270,8 @@ func (c *collector) file(at uint64, path string, o op, end outcome, what ...stri
 	}
 	f := File{Path: path, Touched: at}
 	left, swaps := slices.DeleteFunc(c.left, func(name string) bool { return slices.Contains(what, name) }), c.swaps
-	c.open, c.left, c.swaps = path, nil, 0
+	whole := c.whole || o == opCreate
+	c.open, c.left, c.swaps, c.whole = path, nil, 0, false
 	switch {
 	case o == opRead && (end.absent || end.failed() && (!end.refused || strings.Contains(end.error, base(path)))):
 		return // nothing was read
@@ -285,6 +290,9 @@ func (c *collector) file(at uint64, path string, o op, end outcome, what ...stri
 		f.Written, f.Created, f.Changed, f.What, f.Gone = 1, o == opCreate || end.created, []uint64{at}, what, left
 		if swaps != 0 {
 			f.Diffs, f.Net = 1, swaps
+		}
+		if whole {
+			f.Whole = at
 		}
 	}
 	put(&c.files, path, f, (*File).join)

@@ -34,11 +34,11 @@ func (v *view) standing() (kept []Note) {
 			}
 			continue
 		}
-		changed := v.written(max(n.Last, 1)-1, v.l.To+1) != "" || len(v.eventsOf(discarded, n.Last)) > 0
+		changed := v.changedSince(n.Text, max(n.Last, 1)-1) || len(v.eventsOf(discarded, n.Last)) > 0
 		finds := finding.MatchString(n.Text)
 		switch {
 		case v.overtaken(n) || v.superseded(n), wiped.MatchString(n.Text) && v.wipedAgain(n):
-		case n.Rank == 0 && guessing.MatchString(n.Text) && (changed || v.foundAgain(n)):
+		case n.Rank == 0 && guesses(n.Text) && (changed || v.foundAgain(n)):
 		case n.Rank == 0 && ofNow.MatchString(n.Text) && (changed || v.acted(n)), n.Rank == 0 && ofScreen.MatchString(n.Text) && v.acted(n): // a moment that is over
 		case (finds || n.Rank == 0) && v.settledOtherwise(n), n.Rank < 2 && v.outOfDate(n):
 		case n.Rank == 0 && v.asked(n.Last, v.l.To+1), n.Rank == 1 && changed && !reasoned.MatchString(n.Text):
@@ -241,7 +241,7 @@ func (v *view) overridden(text string, after uint64) bool {
 func (v *view) corrected(n Note) bool {
 	const soon = 12
 	return slices.ContainsFunc(v.eventsOf(retracted, n.Last), func(e Note) bool {
-		return share(n.Text, e.Text) || (e.Last <= n.Last+soon || guessing.MatchString(n.Text)) && !v.asked(n.Last, e.Last)
+		return share(n.Text, e.Text) || (e.Last <= n.Last+soon || guesses(n.Text)) && !v.asked(n.Last, e.Last)
 	})
 }
 

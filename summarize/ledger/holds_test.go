@@ -225,14 +225,14 @@ ok: I did it. I read quay/rope.go.\n\n### Files modified\n- ` + "`pier/wood.go`"
 		{"a rebase that ended", ask + bash("git pull --rebase origin main") + "fail: CONFLICT (content): Merge conflict in a.go\\nerror: could not apply 1b33e99\n" + bash("git add a.go && GIT_EDITOR=true git rebase --continue") + "ok: Successfully rebased and updated refs/heads/log.", nil, []string{"Errors"}},
 		{"a stash in a line with a linter", ask + bash("git stash && make lint; git stash pop") + "fail: error: Your local changes to the following files would be overwritten by merge:\\n\\ta.go", nil, []string{"lint → failed", "lint:"}},
 		{"the agent says that it passes", ask + bash("make test") + "fail: --- FAIL: TestBerth (0.1s)\\n    a_test.go:4: want 1\n" + edit + bash("make test | tail -1") + "ok: done\nassistant: All tests pass now, also the one of the berth.", []string{"before “All tests pass now"}, nil},
-		{"the agent says that something else passes", ask + bash("golangci-lint run ./quay/e2e_test") + "fail: a_test.go:4:1: ineffassign\n" + edit + "assistant: All 22 tests pass.", []string{"Errors: lint, edits since: a_test.go:4:1"}, nil},
+		{"the agent says that something else passes", ask + bash("golangci-lint run ./quay/e2e_test") + "fail: a_test.go:4:1: ineffassign\n" + edit + "assistant: All 22 tests pass.", []string{"Errors: lint: a_test.go:4:1"}, nil},
 		{"the agent hopes that it passes", ask + bash("make test") + "fail: --- FAIL: TestBerth (0.1s)\\n    a_test.go:4: want 1\nassistant: Let me verify that all tests pass now, with the berth.", []string{"Errors: test: --- FAIL: TestBerth"}, []string{"before “"}},
 		{"a look of an earlier turn", ask + bash("gh pr view 7") + "fail: GraphQL: Could not resolve to a PullRequest.\nuser: Then print the berth on each ticket, too.", nil, []string{"Errors"}},
 		{"a program that starts again", ask + bash("node quay.js list") + "fail: SyntaxError: Unexpected token\n" + edit + bash("node quay.js show 7") + "ok: berth 7\ndone", nil, []string{"Errors"}},
 		{"stopped by the user", ask + bash("node --inspect app.js") + "fail: Error in the debugger\\nCommand aborted by user", nil, []string{"Errors"}},
 
 		// The next step is one that was not taken.
-		{"done since", ask + "assistant: Now I write the missing sync into the writer of the log.\n" + edit + bash("make test") + "fail: --- FAIL: TestBerth (0.1s)\\n    a_test.go:4: want 1", []string{"Next:\n- done at last: edited book.go; ran make test → failed\n- taken up since it was said (whether all of it is done isn't known): Now I write the missing sync"}, nil},
+		{"done since", ask + "assistant: Now I write the missing sync into the writer of the log.\n" + edit + bash("make test") + "fail: --- FAIL: TestBerth (0.1s)\\n    a_test.go:4: want 1", []string{"Next:\n- done at last: edited book.go; ran make test → failed\n- said before that: Now I write the missing sync"}, nil},
 		{"done long since", ask + "assistant: I went through all of it: the writer of the log has no sync, and neither has the reader.\n" + `call TodoWrite {"todos":[{"content":"Sync the writer","status":"in_progress"}]}` + "\nok: saved\n" + strings.Repeat(edit, 13), []string{"Next:\n- go on with: Sync the writer (or set it done; edited since: book.go)\n- done at last: edited book.go"}, []string{"I went through all of it"}},
 		{"edited before it was begun", ask + edit + `call TodoWrite {"todos":[{"content":"Sync the writer","status":"in_progress"}]}` + "\nok: saved", []string{"to do: Sync the writer (in progress)\n"}, []string{"set it done"}},
 		{"many files in the order of their edits", ask + "assistant: Now I write the missing sync into each writer of the log.\n" + strings.NewReplacer("book.go", "c.go").Replace(edit) + strings.NewReplacer("book.go", "a.go").Replace(edit) + edit, []string{"- done at last: edited c.go, a.go, book.go\n"}, nil},
@@ -276,7 +276,7 @@ func TestStepOfItsOwnMessage(t *testing.T) {
 		`call Edit {"file_path":"/w/quay/book.go","new_string":"x"}` + "\nok: done")
 	list[1].ToolCalls = list[2].ToolCalls
 	list = append(list[:2], list[3])
-	if text, want := Collect(list).Text(900), "Next:\n- done at last: edited book.go\n- taken up since it was said (whether all of it is done isn't known): Now I write"; !strings.Contains(text, want) {
+	if text, want := Collect(list).Text(900), "Next:\n- done at last: edited book.go\n- said before that: Now I write"; !strings.Contains(text, want) {
 		t.Errorf("%q is not in\n%s", want, text)
 	}
 }

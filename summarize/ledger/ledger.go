@@ -31,6 +31,7 @@ type Ledger struct {
 
 	Ends     []uint64 `json:"ends,omitempty"`      // ordinals of the messages with which the assistant hands back to the user, ascending
 	EndsFrom uint64   `json:"ends_from,omitempty"` // from which on they are known
+	GoesOn   bool     `json:"goes_on,omitempty"`   // the first message is the assistant's: it had not handed back with the one before
 }
 
 // Note is a statement, verbatim.
@@ -83,6 +84,7 @@ type File struct {
 	Moved   string   `json:"moved,omitempty"`   // its name by that output
 	Diffs   int      `json:"diffs,omitempty"`   // of the writes, how many replaced a known text
 	Net     uint64   `json:"net,omitempty"`     // what they come to; 0: each was taken back
+	Whole   uint64   `json:"whole,omitempty"`   // ordinal of the newest write that set all of it
 	Seen    uint64   `json:"seen,omitempty"`    // ordinal of the newest call that read it
 	Touched uint64   `json:"touched"`           // newest ordinal
 	Changed []uint64 `json:"changed,omitempty"` // ordinals of the newest writes, newest first

@@ -17,7 +17,7 @@ func Merge(spans ...Ledger) Ledger {
 		return union(spans, of, func(n *Note) string { return n.Text }, (*Note).join)
 	}
 	merged := Ledger{
-		From: spans[0].From, To: spans[len(spans)-1].To,
+		From: spans[0].From, To: spans[len(spans)-1].To, GoesOn: spans[0].GoesOn,
 		Requests:     notes(func(l *Ledger) []Note { return l.Requests }),
 		Instructions: notes(func(l *Ledger) []Note { return l.Instructions }),
 		Decisions:    notes(func(l *Ledger) []Note { return l.Decisions }),
@@ -36,6 +36,9 @@ func Merge(spans ...Ledger) Ledger {
 		merged.Acted = cmp.Or(merged.Acted, spans[i].Acted)
 		for _, n := range spans[i].Calls {
 			merged.Calls = follow(merged.Calls, n)
+		}
+		if last := len(merged.Ends) - 1; i > 0 && spans[i].GoesOn && last >= 0 && merged.Ends[last] == spans[i-1].To && spans[i].From == spans[i-1].To+1 {
+			merged.Ends = slices.Clip(merged.Ends[:last])
 		}
 		switch span := &spans[i]; {
 		case span.Messages == 0:
@@ -88,7 +91,7 @@ func (t *Task) join(b *Task) {
 func (f *File) join(b *File) {
 	f.Read, f.Written, f.Tried = f.Read+b.Read, f.Written+b.Written, f.Tried+b.Tried
 	f.Told, f.Seen = max(f.Told, b.Told), max(f.Seen, b.Seen)
-	f.Diffs, f.Net = f.Diffs+b.Diffs, f.Net+b.Net
+	f.Diffs, f.Net, f.Whole = f.Diffs+b.Diffs, f.Net+b.Net, max(f.Whole, b.Whole)
 	if b.Left > 0 {
 		f.Left, f.Moved = b.Left, b.Moved
 	}

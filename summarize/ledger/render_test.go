@@ -79,7 +79,7 @@ Errors: test: parser.go:7: undefined: isBlank
 Next:
 - go on with: define isBlank
 - done at last: edited parser.go, parser_test.go; ran go test ./... → failed
-- taken up since it was said (whether all of it is done isn't known): I'll look at parse_line first.`
+- said before that: I'll look at parse_line first.`
 	if got := Collect(messages).Trim().Text(2000); got != strings.TrimSpace(want) {
 		t.Errorf("got\n%s", got)
 	}

@@ -26,6 +26,9 @@ func (c *collector) statements(m Message) {
 	if strings.TrimSpace(text) != "" {
 		c.told = text
 	}
+	if n := len(c.handed) - 1; n >= 0 && c.handed[n] == c.last && m.Ordinal == c.last+1 {
+		c.handed = c.handed[:n] // it goes on; what is not in the span, as the user's newest message, may stand between
+	}
 	answers := whole && len(m.ToolCalls) == 0
 	if all := strings.TrimSpace(m.Content.Text()); len(m.ToolCalls) == 0 && all != "" && !noAnswer.MatchString(all) { // one that was cut off is a reply too
 		c.handed = append(c.handed, m.Ordinal)

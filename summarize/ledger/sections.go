@@ -290,6 +290,11 @@ func (v *view) ending(request Note) bool {
 		!slices.ContainsFunc(v.l.Requests, func(n Note) bool { return n.Last == request.Last && n.Text != request.Text })
 }
 
+// goesOn reports whether the assistant went on after a message without a call: it was a remark between its calls.
+func (v *view) goesOn(n Note) bool {
+	return v.l.EndsFrom > 0 && n.Last > v.l.EndsFrom && !slices.Contains(v.l.Ends, n.Last)
+}
+
 // unlessReplied returns what is told in any case of a request below allReplied.
 func (v *view) unlessReplied(request Note) string {
 	return strings.TrimPrefix(v.endedTurn(request), repliedMark)
@@ -320,7 +325,7 @@ func (v *view) became(request Note) string {
 		}
 	}
 	for _, n := range v.l.Answers {
-		if request.Last < n.Last && n.Last < end && n.Last >= said.Last {
+		if request.Last < n.Last && n.Last < end && n.Last >= said.Last && !v.goesOn(n) {
 			said = n
 		}
 	}
@@ -334,7 +339,7 @@ func (v *view) became(request Note) string {
 		return answeredMark
 	}
 	mark := answeredMark + ": "
-	if v.written(said.Last, v.l.To+1) != "" {
+	if v.changedSince(said.Text, said.Last) {
 		mark = answeredBefore
 	}
 	return mark + concluded(said.Text)
@@ -521,7 +526,7 @@ func (v *view) next(room int) []string {
 		said = "- said before calls without effect: "
 	case since != "":
 		said = "- said before that: "
-		if announces(n.Text) {
+		if announces(n.Text) && several(n.Text) {
 			said = "- taken up since it was said (whether all of it is done isn't known): "
 		}
 	}
@@ -543,6 +548,22 @@ func (v *view) next(room int) []string {
 		return lines
 	}
 	return append(lines, said+bothEnds(strings.TrimSuffix(n.Text, ":"), room-lex.Runes(said)-1))
+}
+
+// more is in a step that has parts.
+var more = regexp.MustCompile(`(?i)\b(?:all|each|every|remaining|rest|both|two|three|four|five|several|various|multiple|one by one|step by step|and then|steps|others?)\b|\b[2-9] \w+s\b|\b1[.)] `)
+
+// several reports whether a text announces more than one step: of one, what was done at last says how far it is.
+func several(text string) bool {
+	steps := 0
+	for s := range sentences(text) {
+		if announcing.MatchString(s) && !presents.MatchString(s) {
+			if steps++; steps > 1 || more.MatchString(s) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // userRefused is told among what was done after a message.

@@ -116,7 +116,7 @@ func (v *view) ended(r Run, unclear bool) string {
 	case len(v.eventsOf(discarded, r.Ended)) > 0 && v.lost() != "":
 		line += "; work was discarded since"
 	default:
-		if names := v.written(r.Ended, v.l.To+1); names != "" {
+		if names := v.writtenFor(r, r.Ended); names != "" {
 			line += "; edited since: " + names
 		}
 	}
@@ -175,7 +175,7 @@ func (v *view) edited(t Task) (since string) {
 		since = "; edited since: " + names
 	}
 	for _, k := range kinds {
-		if r, _ := v.latest(k.name); torun.MatchString(t.Title) && k.claims.MatchString(t.Title) && r.End == ends[verdict.Success] && r.Ended > t.At && v.written(r.Ended, v.l.To+1) == "" {
+		if r, _ := v.latest(k.name); torun.MatchString(t.Title) && k.claims.MatchString(t.Title) && r.End == ends[verdict.Success] && r.Ended > t.At && v.writtenFor(r, r.Ended) == "" {
 			return since + "; passed since: " + briefly(r.Line)
 		}
 	}

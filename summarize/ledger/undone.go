@@ -204,7 +204,7 @@ func bareBranch(line, text string) string {
 // holds instead, or nothing.
 func (c *collector) takenBack(s string, as place, at uint64) (instead string, rank int) {
 	if wiped.MatchString(s) && as != hanging && !everyTime.MatchString(s) {
-		if wipedAll.MatchString(s) && !guessing.MatchString(s) && !strings.HasPrefix(s, "If ") {
+		if wipedAll.MatchString(s) && !guesses(s) && !strings.HasPrefix(s, "If ") {
 			c.note(&c.events, "“"+lex.Clip(s, 80)+"”", discarded, at)
 		}
 		return s, 3

@@ -56,6 +56,8 @@ var (
 	progressing = regexp.MustCompile(`(?i)\b(?:minutes in|(?:latest|partial) tail|letting (?:it|them|the agents?)|interrupting|taking (?:a few|several|some) (?:more )?minutes|(?:remaining|open) question is)\b|\b(?:is|are|it['’]s) (?:now|currently|actively|still) \w+ing\b|\bcommits? (?:behind|ahead)\b|\bthe (?:earlier|previous|first|last) (?:patch|edit|attempt|command|replace\w*|try)\b|\b(?:diagnostics?|warnings?) (?:is|are) expected\b|\bat the moment\b|\bright now\b|\bis running (?:now|in the background|again)\b`)
 	// guessing is in a statement that may turn out to be wrong, or in a proposal.
 	guessing = regexp.MustCompile(`(?i)^(?:so |but |and )?if\b|\b(?:unless|likely|probably|perhaps|maybe|might|may|could|would|presumably|potential(?:ly)?|suspect|suggests?|I (?:think|believe|guess|assume)|seems?|appears?|looks like|should be possible)\b`)
+	// certain is the wording of what follows from something: no guess, for all its would.
+	certain = regexp.MustCompile(`(?i)\bwould (?:(?:also|still|then|silently|always|never) )*(?:not|never|break|fail|lose|leak|block|overwrite|delete|double|crash|corrupt|require|mean|violate|undo|defeat|bypass)\b|\bwouldn['’]t\b`)
 	// reporting is the wording of a result that the state tells better or that is soon out of date, or of a greeting.
 	reporting = regexp.MustCompile(`(?i)\b(?:uncommitted|untracked|(?:tracked|staged|remaining|outstanding|pending) (?:\w+ )?(?:diffs?|changes?)|only (?:git )?diffs?|unstaged|working tree|up to date|high load|in progress|still (?:running|local|working)|not (?:yet )?(?:committed|pushed))\b|\b(?:checkout|worktree|tree|repo(?:sitory)?|branch) is (?:now )?clean\b|\b(?:tests?|lint(?:er|ing)?|build|checks?|everything|all) (?:now |is |are |still |should be )*(?:pass|clean|green|succe|done|complete|work)|^(?:hello|hi|please|sorry|thank|you['’]re (?:absolutely )?right|good (?:question|call|catch|point)|i (?:can|could|understand|see)|api error)\b|\bsummary of\b`)
 	// outage begins what a harness puts in place of an answer.
@@ -90,6 +92,9 @@ var (
 	halfItem   = regexp.MustCompile(`(?i)^(?:if|unless|once)\b|^when (?:\S+ ){1,4}(?:is|are|has|exists?|already|does)\b`)
 )
 
+// guesses reports whether a statement may turn out to be wrong, or only proposes something.
+func guesses(s string) bool { return guessing.MatchString(certain.ReplaceAllString(s, "")) }
+
 // rankOf returns how much a sentence decides, none if it is no statement that may hold, and the sentence without a step that it
 // announces. Of an item that hangs on the line above its list only a decision counts.
 func rankOf(s string, as place) (stated string, rank int) {
@@ -99,7 +104,7 @@ func rankOf(s string, as place) (stated string, rank int) {
 	case progressing.MatchString(s):
 	case decided.MatchString(s) && !waiting.MatchString(s):
 		rank = 3
-	case preferring.MatchString(s) && !waiting.MatchString(s) && !guessing.MatchString(s) && !strings.Contains(s, " tool"):
+	case preferring.MatchString(s) && !waiting.MatchString(s) && !guesses(s) && !strings.Contains(s, " tool"):
 		return s, 1
 	case plain && found.MatchString(s) && !vague.MatchString(s):
 		rank = 2
@@ -111,7 +116,7 @@ func rankOf(s string, as place) (stated string, rank int) {
 		}
 		eachWord(s, func(string) { rank = 0 })
 	}
-	if rank > 0 && guessing.MatchString(s) && !turnsOut.MatchString(s) {
+	if rank > 0 && guesses(s) && !turnsOut.MatchString(s) {
 		rank = 0
 	}
 	if rank == 3 {
