@@ -29,7 +29,7 @@ func collect(messages []Message, try func(f func())) Ledger {
 	l := Ledger{
 		Messages: len(messages),
 		Requests: c.requests.list, Instructions: c.instructions.list, Decisions: c.decisions.list, Plans: c.plans.list, Answers: c.answers.list,
-		Branches: c.branches.list, Commits: c.commits.list, Events: c.events.list, Calls: c.trail, Runs: c.runs.list, Tasks: latestList(c.tasks.list),
+		Branches: c.branches.list, Commits: c.commits.list, Events: c.events.list, Calls: c.trail, Shown: c.shown.list, Rules: c.rules.list, Runs: c.runs.list, Tasks: latestList(c.tasks.list),
 		Files: c.files.list, Acted: c.acted, Ends: c.handed,
 	}
 	if len(messages) > 0 {
@@ -81,7 +81,7 @@ type collector struct {
 	away    bool   // it works in a directory for temporary files
 	told    string // what the assistant said last
 
-	requests, instructions, decisions, plans, answers, branches, commits, events entries[Note]
+	requests, instructions, decisions, plans, answers, branches, commits, events, shown, rules entries[Note]
 
 	handed []uint64 // where the assistant handed back to the user
 	acted  uint64   // the first call that may have changed files
@@ -147,6 +147,8 @@ func (c *collector) message(m Message) {
 	switch m.Role {
 	case events.RoleUser:
 		c.request(m)
+	case events.RoleSystem, events.RoleDeveloper:
+		c.ruled("system", head(m.Content.Text(), maxSaid), m.Ordinal)
 	case events.RoleAssistant:
 		c.statements(m)
 	case events.RoleTool:
@@ -186,6 +188,7 @@ func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 			kind = "" // not what the line was meant to run
 		}
 		c.run(at, line, c.workDir(line, args), kind, end)
+		c.printed(at, line, kind, result, end)
 		if c.unanswered(at, result) {
 			return
 		}
@@ -253,6 +256,9 @@ func (c *collector) result(m Message, call events.ToolCall) {
 		}
 	}
 	c.background(m, args, call.Name, text)
+	if name := rulesFile(cmp.Or(args.text(pathNames...), args.commandLine(call.Name))); name != "" && !writes.MatchString(call.Name) {
+		c.ruled(name, lineNumber.ReplaceAllString(withoutBlocks(head(text, maxSaid)), ""), m.Ordinal)
+	}
 }
 
 // newest puts ordinals before older ones, and keeps the newest few.

@@ -41,6 +41,8 @@ func (v *view) standing() (kept []Note) {
 		case n.Rank == 0 && guesses(n.Text) && (changed || v.foundAgain(n)):
 		case n.Rank == 0 && ofNow.MatchString(n.Text) && (changed || v.acted(n)), n.Rank == 0 && ofScreen.MatchString(n.Text) && v.acted(n): // a moment that is over
 		case (finds || n.Rank == 0) && v.settledOtherwise(n), n.Rank < 2 && v.outOfDate(n):
+		case n.Rank < 3 && changed && (v.mended(n) || prescribing.MatchString(n.Text) && !ownChoice.MatchString(n.Text) || bareVerdict.MatchString(n.Text)):
+		case n.Rank < 2 && changed && v.renewed(n) && !ofChange.MatchString(n.Text), finds && v.foundLater(n):
 		case n.Rank == 0 && v.asked(n.Last, v.l.To+1), n.Rank == 1 && changed && !reasoned.MatchString(n.Text):
 		case n.Rank == 3 && intends.MatchString(n.Text) && !reasoned.MatchString(n.Text) && v.asked(n.Last, v.l.To+1): // done since, or overtaken
 		case finds && v.foundAgain(n), n.Rank < 3 && preferring.MatchString(n.Text) && v.written(max(n.Last, 1)-1, v.l.To+1) != "": // followed since, or not
@@ -52,6 +54,53 @@ func (v *view) standing() (kept []Note) {
 		}
 	}
 	return kept
+}
+
+var (
+	// prescribing is in a statement of what is to be done; whether it was isn't known once files changed.
+	prescribing = regexp.MustCompile(`(?i)\b(?:the fix (?:is|would be)|should|needs? to|has to|have to|must)\b`)
+	// ownChoice is in one of what the assistant takes upon itself, and ofChange in one of what was changed.
+	ownChoice = regexp.MustCompile(`\b(?:I|[Ww]e) (?:should|must)\b`)
+	ofChange  = regexp.MustCompile(`(?i)\b(?:renamed|changed|added|moved|fixed|updated|replaced|removed|extracted|switched)\b`)
+	// bareVerdict is one of another agent that wants changes and does not say which.
+	bareVerdict = regexp.MustCompile(`(?i)^reported by [^:]+: (?:request(?:s|ed)? changes|changes requested|needs? (?:changes|work)|not approved|fail(?:ed)?|rejected)\W*$`)
+)
+
+// mended reports whether a statement of what is the matter belongs to a turn that is over, in which files were changed after it.
+func (v *view) mended(n Note) bool {
+	if !finding.MatchString(n.Text) && !lacking.MatchString(n.Text) || !v.asked(n.Last, v.l.To+1) {
+		return false
+	}
+	end := v.l.To + 1
+	for _, r := range v.l.Requests {
+		for _, at := range []uint64{r.First, r.Last} {
+			if at > n.Last {
+				end = min(end, at)
+			}
+		}
+	}
+	return v.writtenOf(max(n.Last, 1)-1, end, func(path string) bool { return !ofDocs.MatchString(path) || strings.Contains(n.Text, base(path)) }) != ""
+}
+
+// renewed reports whether what a statement names was written again since, or taken out.
+func (v *view) renewed(n Note) (is bool) {
+	var names []string
+	for _, f := range v.files {
+		if len(f.Changed) > 0 && f.Changed[0] >= n.Last {
+			names = append(append(names, f.What...), f.Gone...)
+		}
+	}
+	if len(names) > 0 {
+		eachWord(n.Text, func(w string) { is = is || slices.Contains(names, w) })
+	}
+	return is
+}
+
+// foundLater reports whether a later statement finds what is the matter with the same thing.
+func (v *view) foundLater(n Note) bool {
+	return slices.ContainsFunc(v.l.Decisions, func(d Note) bool {
+		return d.Last > n.Last && d.Rank < refusedCall && finding.MatchString(d.Text) && share(n.Text, d.Text) && sameSubject(n.Text, d.Text)
+	})
 }
 
 // acted reports whether the assistant called a tool with or after a statement that may change what it speaks of.

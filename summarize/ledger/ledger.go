@@ -23,6 +23,8 @@ type Ledger struct {
 	Commits      []Note `json:"commits,omitempty"` // abbreviated hash and subject
 	Events       []Note `json:"events,omitempty"`  // what takes back or settles what stands in the other lists, by rank
 	Calls        []Note `json:"calls,omitempty"`   // calls of tools that are neither a shell's nor on files, in order, with what came of them; Rank: how often in a row
+	Shown        []Note `json:"shown,omitempty"`   // short outputs of commands, with the commands
+	Rules        []Note `json:"rules,omitempty"`   // sentences of files with rules for agents that were shown or read, with the names of the files
 	Runs         []Run  `json:"runs,omitempty"`
 	Tasks        []Task `json:"tasks,omitempty"`
 	Files        []File `json:"files,omitempty"`

@@ -126,3 +126,62 @@ func TestWouldIsNoGuess(t *testing.T) {
 		}
 	}
 }
+
+// The rules of a project that were shown stand behind the user's own, with the file's name, where there is room.
+func TestRulesOfFiles(t *testing.T) {
+	const rules = `# Guide\n\nThis is a shop.\n- Do not commit generated files.\n- You MUST run make lint first.\n- Never use them.\n\nWhen you release:\n- Never push a tag by hand.\n`
+	for name, lines := range map[string]string{
+		"a turn of the harness": "user: # AGENTS.md instructions for /w\\n<INSTRUCTIONS>" + rules + "</INSTRUCTIONS>\\nNever mind.",
+		"a reminder":            "user: <system-reminder>\\nContents of /w/AGENTS.md (project instructions):\\n" + rules + "\\n</system-reminder>Never mind the rain, look at it.",
+		"a file that is read":   `call Read {"file_path":"/w/AGENTS.md"}` + "\nok:   1→" + strings.ReplaceAll(rules, `\n`, `\n  2→`),
+		"one that is shown":     claude("cat AGENTS.md") + "ok: " + rules,
+	} {
+		messages := script(lines + "\nuser: Fix the till. Never touch the receipts.")
+		text, want := Collect(messages).Text(2000), "Instructions that hold:\n- Never touch the receipts.\n- AGENTS.md: You MUST run make lint first.\n- AGENTS.md: Do not commit generated files."
+		if !strings.Contains(text, want) || strings.Contains(text, "by hand") || strings.Contains(text, "AGENTS.md: Never") {
+			t.Errorf("%s: %q is not in\n%s", name, want, text)
+		}
+		if text := Collect(messages).Text(100); strings.Contains(text, "AGENTS.md:") {
+			t.Errorf("%s: without room\n%s", name, text)
+		}
+	}
+	for line, want := range map[string]string{"cat CLAUDE.md": "CLAUDE.md", "/w/.cursorrules": ".cursorrules", "sed -n '1,9p' docs/AGENTS.md": "AGENTS.md", "echo x > AGENTS.md": "", "/w/MYAGENTS.md": "", "grep -n x AGENTS.md pier.md": ""} {
+		if got := rulesFile(line); got != want {
+			t.Errorf("%s: %q", line, got)
+		}
+	}
+}
+
+// What commands printed last is told until the agent says something of it.
+func TestPrintedSince(t *testing.T) {
+	say := "assistant: I count the ropes on the pier of the harbour, and then those at sea.\n"
+	play(t, []scenario{
+		{"a short output", askFerry + say + claude("node count.mjs") + `ok: {\n  "ropes": 47\n}` + "\n", []string{"- printed since: node count.mjs → “{ \"ropes\": 47 }”\n- said before that: I count"}, nil},
+		{"sums of a long one", askFerry + say + claude("node count.mjs") + "ok: " + strings.Repeat(`a rope of the pier is here\n`, 20) + `Total: 47 ropes` + "\n", []string{"printed since: node count.mjs → “Total: 47 ropes”"}, nil},
+		{"a long one", askFerry + say + claude("node count.mjs") + "ok: " + strings.Repeat(`a rope of the pier is here\n`, 20) + "\n", nil, []string{"printed"}},
+		{"a number", askFerry + say + claude("wc -l ropes.txt") + "ok: 47 ropes.txt\n", []string{"wc -l ropes.txt → “47 ropes.txt”"}, nil},
+		{"said since", askFerry + claude("node count.mjs") + "ok: 47 ropes\n" + say, nil, []string{"printed"}},
+		{"one that failed", askFerry + say + claude("node count.mjs") + "fail: Exit code 1\\n47 ropes\n", nil, []string{"printed"}},
+		{"tests", askFerry + say + claude("go test ./...") + "ok: ok  \tferry/quay\t0.02s\n", nil, []string{"printed"}},
+	})
+}
+
+// What was the matter, or to be done, is over with the turn in which files were changed for it; what was chosen is not.
+func TestFindingsOfOldTurns(t *testing.T) {
+	const next = "user: Now print the berth of each pilot on his ticket, please.\n"
+	say := func(s string) string { return "assistant: " + s + " Let me look.\n" + claude("ls") + "ok: book\n" }
+	scenarios := []scenario{
+		{"a fault that was mended", askFerry + say("The issue is that the `clerkBook` has no lock.") + editFerry + next, nil, []string{"has no lock"}},
+		{"one of this turn", askFerry + say("The issue is that the `clerkBook` has no lock.") + editFerry, []string{"(found before later edits) The issue is that the `clerkBook`"}, nil},
+		{"one without an edit", askFerry + say("The issue is that the `clerkBook` has no lock.") + next + editFerry, []string{"(found before later edits) The issue is that the `clerkBook`"}, nil},
+		{"what is to be done", askFerry + say("The fix is to lock the `clerkBook` at night.") + editFerry, nil, []string{"The fix is"}},
+		{"a choice", askFerry + say("I should leave the `clerkBook` as it is because the pilots read it.") + editFerry, []string{"I should leave"}, nil},
+		{"a declaration written again", askFerry + say("The `lockBook` is called twice for each berth.") + `call Edit {"file_path":"/w/quay/book.go","old_string":"func lockBook() {\n}","new_string":"func lockBook() {\n\tlog()\n}"}` + "\nok: done\n", nil, []string{"is called twice"}},
+		{"a cause that a later one replaces", askFerry + say("The cause is the `clerkBook` of the harbour, which loses berths.") + next + say("The real cause is that the `clerkBook` of the harbour is copied by pilots."), []string{"The real cause"}, []string{"loses berths"}},
+		{"an edit that failed to apply", askFerry + say("The sed command didn't work because the `clerkBook` has tabs.") + editFerry, nil, []string{"sed command"}},
+	}
+	for i := range scenarios {
+		scenarios[i].script += "assistant: Now I count the ropes that lie on the pier.\n"
+	}
+	play(t, scenarios)
+}

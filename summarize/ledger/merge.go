@@ -26,6 +26,8 @@ func Merge(spans ...Ledger) Ledger {
 		Branches:     notes(func(l *Ledger) []Note { return l.Branches }),
 		Commits:      notes(func(l *Ledger) []Note { return l.Commits }),
 		Events:       notes(func(l *Ledger) []Note { return l.Events }),
+		Shown:        notes(func(l *Ledger) []Note { return l.Shown }),
+		Rules:        notes(func(l *Ledger) []Note { return l.Rules }),
 		Runs:         union(spans, func(l *Ledger) []Run { return l.Runs }, (*Run).name, (*Run).join),
 		Files:        union(spans, func(l *Ledger) []File { return l.Files }, func(f *File) string { return f.Path }, (*File).join),
 	}
@@ -135,6 +137,8 @@ const (
 	maxFiles = 300
 	maxPlans = 3
 	maxCalls = 20
+	maxOut   = 6
+	maxRules = 12
 	maxEnds  = 300
 )
 
@@ -152,6 +156,8 @@ func (l Ledger) Trim() Ledger {
 	if over := len(l.Ends) - maxEnds; over > 0 {
 		l.EndsFrom, l.Ends = l.Ends[over-1], slices.Clone(l.Ends[over:])
 	}
+	l.Shown = keep(l.Shown, maxOut, &uncounted, Note.age)
+	l.Rules = keep(l.Rules, maxRules, &uncounted, Note.rank)
 	l.Plans = keep(l.Plans, maxPlans, &uncounted, Note.age)
 	l.Commits = keep(l.Commits, maxNotes, &l.Omitted.Commits, Note.rank)
 	l.Runs = keep(l.Runs, maxRuns, &l.Omitted.Runs, Run.rank)

@@ -62,6 +62,7 @@ var (
 // request records the user's request and the instructions in it that remain in force.
 func (c *collector) request(m Message) {
 	raw := head(m.Content.Text(), maxSaid)
+	c.rulesIn(raw, m.Ordinal)
 	text := own(c.earlier(raw, m.Ordinal))
 	if text == "" || c.ranByUser(m, text) {
 		return

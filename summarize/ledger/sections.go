@@ -25,6 +25,7 @@ type view struct {
 	began    []uint64          // where the turns of requests of some length begin
 	turnEnds map[string]string // how the turn of a request ended, as far as it was asked for
 	spare    int               // what the sections leave, for what is worth telling only then
+	whole    int               // the room of all sections
 }
 
 func newView(l Ledger) *view {
@@ -103,6 +104,7 @@ const mostReport = 20
 
 // sections returns the parts of a text in their order.
 func (v *view) sections(room int) []section {
+	v.whole = room
 	title := titleFiles + ":"
 	if _, root := v.outline(); root != "" {
 		title = titleFiles + " in " + root + ":"
@@ -162,7 +164,7 @@ func (v *view) goalLines(room int) []string {
 		mark = ""
 	}
 	lines := []string{began + withAsk(v.goal.Text, first-lex.Runes(began+mark)-1) + mark}
-	v.answer([]Note{v.goal}, lines, min(v.spare, room-cost(lines)))
+	v.answer([]Note{v.goal}, lines, min(v.spare-cost(v.rules(v.spare)), room-cost(lines)))
 	room -= lex.Runes(lines[0]) + 1
 	for i, n := range turns {
 		each := room / (len(turns) - i)
@@ -189,8 +191,27 @@ func (v *view) instructions(room int) []string {
 	if len(lines) > 0 && room > leastOpening {
 		lines[0] = opening(lines[0], room-1)
 	}
-	return listed(lines, room, 0)
+	fit := listed(lines, room, 0)
+	if len(fit) < len(lines) {
+		return fit
+	}
+	return append(fit, v.rules(room-cost(fit))...)
 }
+
+// rules are those of files, as far as the sections leave room, and at most a part of the text.
+func (v *view) rules(room int) (lines []string) {
+	room = min(room, v.spare, v.whole*mostRules/100)
+	for _, n := range highestFirst(v.l.Rules, Note.rank) {
+		said := func(i Note) bool { return strings.HasSuffix(n.Text, i.Text) }
+		if line := "- " + n.Text; lex.Runes(line) < room && !slices.ContainsFunc(v.l.Instructions, said) {
+			lines, room = append(lines, line), room-lex.Runes(line)-1
+		}
+	}
+	return lines
+}
+
+// mostRules bounds what the rules of files get of a text, in percent.
+const mostRules = 12
 
 // requestLines are the requests after the first one: the newest whole up to a half of the room, with an answer of few words
 // behind it, the others by their beginnings, as many of the newer ones as there is room for.
@@ -547,8 +568,25 @@ func (v *view) next(room int) []string {
 	if room -= cost(lines); room < leastOpening || old && len(lines) > 1 || cancelled {
 		return lines
 	}
-	return append(lines, said+bothEnds(strings.TrimSuffix(n.Text, ":"), room-lex.Runes(said)-1))
+	shown := v.shownSince(n, room/2)
+	return slices.Concat(lines[:len(lines):len(lines)], shown, []string{said + bothEnds(strings.TrimSuffix(n.Text, ":"), room-cost(shown)-lex.Runes(said)-1)})
 }
+
+// shownSince tells what commands printed with or after the last words, which the assistant has put into no words yet: the newest few.
+func (v *view) shownSince(n Note, room int) []string {
+	var lines []string
+	for _, s := range highestFirst(v.l.Shown, Note.age) {
+		line := "- printed since: " + s.Text
+		if s.Last < n.Last || n.Rank == answered && s.Last == n.Last || len(lines) == mostPrinted || cost(lines)+lex.Runes(line)+1 > room {
+			break
+		}
+		lines = slices.Insert(lines, 0, line)
+	}
+	return lines
+}
+
+// mostPrinted bounds the outputs that are told.
+const mostPrinted = 3
 
 // more is in a step that has parts.
 var more = regexp.MustCompile(`(?i)\b(?:all|each|every|remaining|rest|both|two|three|four|five|several|various|multiple|one by one|step by step|and then|steps|others?)\b|\b[2-9] \w+s\b|\b1[.)] `)
