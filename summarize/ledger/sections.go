@@ -211,7 +211,7 @@ func (v *view) rules(room int) (lines []string) {
 }
 
 // mostRules bounds what the rules of files get of a text, in percent.
-const mostRules = 12
+const mostRules = 8
 
 // requestLines are the requests after the first one: the newest whole up to a half of the room, with an answer of few words
 // behind it, the others by their beginnings, as many of the newer ones as there is room for.
