@@ -32,8 +32,13 @@ func Merge(spans ...Ledger) Ledger {
 		Files:        union(spans, func(l *Ledger) []File { return l.Files }, func(f *File) string { return f.Path }, (*File).join),
 	}
 	for i := range spans { // span by span: a task that a complete list superseded does not return with a later update
-		two := []Ledger{{Tasks: merged.Tasks}, {Tasks: spans[i].Tasks}}
-		merged.Tasks = latestList(union(two, func(l *Ledger) []Task { return l.Tasks }, func(t *Task) string { return t.ID }, (*Task).join))
+		var tasks entries[Task]
+		for _, list := range [][]Task{merged.Tasks, spans[i].Tasks} {
+			for _, t := range list {
+				put(&tasks, t.ID, t, (*Task).join)
+			}
+		}
+		merged.Tasks = latestList(tasks.list)
 		merged.Messages += spans[i].Messages
 		merged.Acted = cmp.Or(merged.Acted, spans[i].Acted)
 		for _, n := range spans[i].Calls {
