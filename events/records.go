@@ -281,6 +281,9 @@ const FailedSuperseded = "superseded"
 // FailedTooLarge is the code of a summary.failed whose summary.created would exceed the maximum record size.
 const FailedTooLarge = "too_large"
 
+// FailedUnavailable is the code of a summary.failed whose sources could not be read.
+const FailedUnavailable = "source_unavailable"
+
 // What prompts contain until a stale summary is recomputed.
 const (
 	MeanwhileServe = "serve"

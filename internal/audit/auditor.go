@@ -178,14 +178,18 @@ func (a *auditor) Adopting(st *thread.State, s *state.Staged, rec events.Record)
 		return
 	}
 	a.export(r)
-	a.firstEvent(r)
+	if r.thread != "" {
+		a.firstEvent(r)
+		a.timed(r)
+	}
 	switch rec := rec.(type) {
 	case *events.Summary:
 		a.created(r, rec)
 		a.was = compactedIn(st, rec)
 		return
 	case *events.Started:
-		a.jobs[rec.SummaryID] = &openJob{startedAt: s.Time}
+		a.jobs[rec.SummaryID] = &openJob{startedAt: s.Time, madeAt: s.Made}
+		a.announced(r, rec)
 	case *events.Invalidated:
 		if !a.invalidated(r, rec) {
 			return
@@ -195,6 +199,7 @@ func (a *auditor) Adopting(st *thread.State, s *state.Staged, rec events.Record)
 	case *events.UsageRecord:
 		a.usage(r, rec)
 	case *events.Config:
+		a.configured(r, rec)
 		if table, err := pricing.Parse(rec.PriceTable); err == nil && table != nil {
 			a.tables[table.Name()] = table
 		}
@@ -275,14 +280,10 @@ func (a *auditor) chain(at scope, h *thread.Header, s *state.Staged) {
 	a.inStep(at, s)
 }
 
-// firstEvent checks when a record says its event was stored, and where it says its thread began, against the log or, if
-// retention removed that part of it, against the earlier records.
+// firstEvent checks where a record says its thread began, against the log or, if retention removed that part of it, against the
+// earlier records.
 func (a *auditor) firstEvent(r *onRecord) {
 	head, h := r.rec.Common(), &r.st.Header
-	if head.EventAt != nil && head.EventSeq == h.EventSeq && h.LastAt != 0 && head.EventAt.UnixNano() != h.LastAt {
-		a.find(r, CheckEvent, fmt.Sprintf("event %d, stored at %s", head.EventSeq, head.EventAt.Format(time.RFC3339Nano)),
-			"another event there, stored at "+time.Unix(0, h.LastAt).UTC().Format(time.RFC3339Nano))
-	}
 	said := head.FirstEventSeq
 	switch {
 	case said == h.FirstSeq:

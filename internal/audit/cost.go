@@ -1,11 +1,14 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"precis/events"
 	"precis/internal/thread"
+	"precis/summarize/llm"
 	"precis/summarize/pricing"
 )
 
@@ -23,9 +26,27 @@ func (a *auditor) usage(r *onRecord, rec *events.UsageRecord) {
 	} else {
 		open := a.job(rec.SummaryID)
 		open.calls = append(open.calls, &call{UsageRecord: rec, inTime: a.stands(r.st, job)})
-		a.expect(r, CheckJob, fmt.Sprintf("call %d", job.Attempts+1), fmt.Sprintf("call %d", rec.Attempt))
+		a.expect(r, CheckJob, fmt.Sprintf("call %d, event %d", job.Attempts+1, job.Started.EventSeq), fmt.Sprintf("call %d, event %d", rec.Attempt, rec.EventSeq))
 	}
+	a.possible(r, rec)
 	a.priced(r, rec)
+}
+
+// possible checks a call against what no call can be.
+func (a *auditor) possible(r *onRecord, rec *events.UsageRecord) {
+	u := rec.Usage
+	a.agrees(r, "outcome", true, slices.Contains([]string{llm.CallUsed, llm.CallRefused, llm.CallFailed, callSuperseded, llm.CallUnknown}, rec.Outcome))
+	a.expect(r, CheckCost, "attempts 1", fmt.Sprint("attempts ", u.Attempts))
+	if !slices.Contains([]events.OrNull{"", llm.FromProvider, llm.FromEstimate}, u.Source) {
+		a.find(r, CheckCost, "source provider, estimate or null", "source "+string(u.Source))
+	}
+	if least := min(u.InputTokens, u.OutputTokens, u.CachedInputTokens, u.CacheCreationInputTokens, u.LatencyMS); least < 0 {
+		a.find(r, CheckCost, "no amount below 0", fmt.Sprint(least))
+	}
+	began := a.job(rec.SummaryID).madeAt
+	if longest := r.staged.Made.Sub(began) + clocks; !began.IsZero() && time.Duration(u.LatencyMS)*time.Millisecond > longest {
+		a.find(r, CheckTimes, "a latency of no more than "+longest.String()+": its job began then", fmt.Sprint(u.LatencyMS, " ms"))
+	}
 }
 
 // stands reports whether a job's answer can be used.
@@ -37,6 +58,7 @@ func (a *auditor) stands(st *thread.State, job *thread.Job) bool {
 func (a *auditor) priced(r *onRecord, rec *events.UsageRecord) {
 	name := string(rec.Cost.PriceTable)
 	table := a.tables[name]
+	a.expect(r, CheckCost, "currency "+pricing.Currency, "currency "+rec.Cost.Currency)
 	switch {
 	case name == "":
 		if rec.Cost.AmountMicroUSD != nil && *rec.Cost.AmountMicroUSD != 0 {
@@ -57,8 +79,8 @@ func (a *auditor) priced(r *onRecord, rec *events.UsageRecord) {
 	var want *int64
 	// The price is that of the day on which the call began. The record is written when the job ends, or when a
 	// restarted processor finds the answer lost.
-	when := r.staged.Time
-	for _, day := range []time.Time{a.job(rec.SummaryID).startedAt, when.AddDate(0, 0, -1), when.Add(-time.Duration(rec.Usage.LatencyMS) * time.Millisecond), when} {
+	when := r.staged.Made
+	for _, day := range []time.Time{a.job(rec.SummaryID).madeAt, when.AddDate(0, 0, -1), when.Add(-time.Duration(rec.Usage.LatencyMS) * time.Millisecond), when} {
 		if want = table.Cost(tokens, day, rec.Model); equal(want, rec.Cost.AmountMicroUSD) {
 			a.tally.holds(r.scope, CheckCost)
 			return
@@ -72,9 +94,12 @@ func (a *auditor) priced(r *onRecord, rec *events.UsageRecord) {
 func (a *auditor) spent(r *onRecord, id string, usage events.Usage, cost events.Cost) {
 	calls := a.job(id).calls
 	delete(a.jobs, id)
-	said := Bill{InputTokens: usage.InputTokens, OutputTokens: usage.OutputTokens, CostMicroUSD: cost.AmountMicroUSD}
-	sum := Bill{CostMicroUSD: new(int64)}
+	said := spending{usage, cost}
 	for n := 0; ; n++ {
+		sum := spentBy(calls[len(calls)-n:])
+		if sum.usage.Attempts = usage.Attempts; n < usage.Attempts { // calls that ended in an error took time too
+			sum.usage.LatencyMS = max(sum.usage.LatencyMS, usage.LatencyMS)
+		}
 		if sum.String() == said.String() {
 			a.tally.holds(r.scope, CheckCost)
 			return
@@ -83,8 +108,39 @@ func (a *auditor) spent(r *onRecord, id string, usage events.Usage, cost events.
 			a.find(r, CheckCost, sum.String()+" by its calls", said.String())
 			return
 		}
-		sum.add(calls[len(calls)-1-n].UsageRecord)
 	}
+}
+
+// spending is what a summary says that it took.
+type spending struct {
+	usage events.Usage
+	cost  events.Cost
+}
+
+// spentBy sums calls up, as a job does. Calls that ended in an error are not on record: they have no tokens and no cost.
+func spentBy(calls []*call) spending {
+	s := spending{cost: events.Cost{AmountMicroUSD: new(int64), Currency: pricing.Currency}}
+	bill := Bill{CostMicroUSD: new(int64)}
+	for _, c := range calls {
+		bill.add(c.UsageRecord)
+		s.usage.Attempts++
+		s.usage.CachedInputTokens += c.Usage.CachedInputTokens
+		s.usage.CacheCreationInputTokens += c.Usage.CacheCreationInputTokens
+		s.usage.LatencyMS += c.Usage.LatencyMS
+		if c.Usage.Source != "" && s.usage.Source != llm.FromEstimate {
+			s.usage.Source = c.Usage.Source
+		}
+		s.cost.PriceTable = c.Cost.PriceTable
+	}
+	s.usage.InputTokens, s.usage.OutputTokens, s.cost.AmountMicroUSD = bill.InputTokens, bill.OutputTokens, bill.CostMicroUSD
+	return s
+}
+
+func (s spending) String() string {
+	u := s.usage
+	return fmt.Sprintf("%d tokens in (%d cached, %d written), %d out (%s), %s %s by %s, %d attempts in %d ms",
+		u.InputTokens, u.CachedInputTokens, u.CacheCreationInputTokens, u.OutputTokens, cmp.Or(string(u.Source), "null"),
+		micro(s.cost.AmountMicroUSD), s.cost.Currency, cmp.Or(string(s.cost.PriceTable), "null"), u.Attempts, u.LatencyMS)
 }
 
 // add adds a call. One unknown cost makes the total unknown.
@@ -98,10 +154,6 @@ func (b *Bill) add(call *events.UsageRecord) {
 	}
 	total := *b.CostMicroUSD + *call.Cost.AmountMicroUSD
 	b.CostMicroUSD = &total
-}
-
-func (b *Bill) String() string {
-	return fmt.Sprintf("%d tokens in, %d out, %s", b.InputTokens, b.OutputTokens, micro(b.CostMicroUSD))
 }
 
 func equal(a, b *int64) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }

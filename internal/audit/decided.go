@@ -270,6 +270,12 @@ func (a *auditor) invalidated(r *onRecord, rec *events.Invalidated) bool {
 	default:
 		a.find(r, CheckCause, want, got)
 	}
+	a.expect(r, CheckCause, "kind "+sum.Kind, "kind "+rec.Kind)
+	if cause := rec.Step.Cause; cause == events.BySweep || cause == events.ByExpiry {
+		if want := a.policyOf(r.st).Staleness.Action; want != rec.Action {
+			a.findOfState(r, CheckCause, "action "+want, "action "+rec.Action)
+		}
+	}
 	got := cmp.Or(rec.Meanwhile, events.MeanwhileRaw)
 	if want, err := a.lane.fold.MeanwhileOf(r.st, sum, rec); err == nil && want != got {
 		a.findOfState(r, CheckCause, "meanwhile "+want, "meanwhile "+got)
@@ -299,6 +305,9 @@ func (a *auditor) causeOf(r *onRecord, sum *thread.Summary, rec *events.Invalida
 	case events.ReasonTTLExpired:
 		if sum.ExpiresAt.IsZero() || rec.InvalidatedAt.Before(sum.ExpiresAt) {
 			return fmt.Sprintf("not before it expires (%s)", sum.ExpiresAt), rec.InvalidatedAt.String()
+		}
+		if want, got := showTime(&sum.ExpiresAt), orNone(rec.Cause.Old); want != got {
+			return "it expired at " + want, "at " + got
 		}
 	case events.ReasonPolicyChanged, events.ReasonModelChanged: // as the sweep compared it with the configuration in force
 		inv, _ := a.lane.fold.Outdated(r.st, sum) // one that can't be read is not outdated

@@ -18,7 +18,8 @@ import (
 
 // openJob is what is on record of a job that has not ended.
 type openJob struct {
-	startedAt time.Time // zero if its start is not on record
+	startedAt time.Time // when its start was stored; zero if that is not on record
+	madeAt    time.Time // when it was decided
 	calls     []*call
 }
 
@@ -34,14 +35,13 @@ func (a *auditor) created(r *onRecord, rec *events.Summary) {
 	a.sources(r, rec)
 	a.slot(r, rec)
 	job := r.st.Job(rec.ID)
+	a.aside(r, job, rec)
 	if job == nil {
 		if rec.Method == events.MethodLLM {
 			a.find(r, CheckJob, "a summary.started of that id before it", "none")
 		}
 		a.caused(r)
-		if !equal(rec.Cost.AmountMicroUSD, new(int64)) { // made without a call
-			a.find(r, CheckCost, micro(new(int64)), micro(rec.Cost.AmountMicroUSD))
-		}
+		a.expect(r, CheckCost, spentBy(nil).String(), spending{rec.Usage, rec.Cost}.String()) // made without a call
 		return
 	}
 	if rec.Step.Cause != events.ByResult {
@@ -54,6 +54,9 @@ func (a *auditor) created(r *onRecord, rec *events.Summary) {
 	switch {
 	case rec.Method == events.MethodLLM:
 		a.tally.doubt(r.scope, "a model's text is taken from the record")
+		if a.Rules && rec.Kind != events.KindCompaction {
+			a.remakes = append(a.remakes, remake{onRecord: r, rec: rec, job: job})
+		}
 	case rec.Kind == events.KindCompaction:
 		a.instead(r, rec)
 	case a.Rules:
@@ -90,12 +93,18 @@ func (a *auditor) recounted(r *onRecord, job *thread.Job, rec *events.Summary) (
 		return true
 	}
 	if a.underOthers() { // whose tokenizer may count otherwise
-		want.TokenCountAfter = rec.TokenCountAfter
+		want.TokenCountAfter, want.TokenCountBefore = rec.TokenCountAfter, rec.TokenCountBefore
 	}
 	show := func(s *events.Summary) string {
 		return fmt.Sprintf("level %d, %d characters and %d tokens (%s) after", s.Level, s.CharsAfter, s.TokenCountAfter, s.Tokenizer)
 	}
+	a.expect(r, CheckSources, before(want), before(rec))
 	return a.expect(r, CheckJob, show(want), show(rec))
+}
+
+// before is what a summary says of the size of its sources.
+func before(s *events.Summary) string {
+	return fmt.Sprintf("%d characters and %d tokens before", s.CharsBefore, s.TokenCountBefore)
 }
 
 func showTrigger(t events.Trigger) string {
@@ -154,9 +163,20 @@ func (a *auditor) failed(r *onRecord, rec *events.Failed) {
 			a.again[place{r.thread, job.Started.Slot}] = true
 		}
 		a.owed(r, job)
+		a.expect(r, CheckJob, fmt.Sprintf("%s, event %d", job.Started.Kind, job.Started.EventSeq), fmt.Sprintf("%s, event %d", rec.Kind, rec.EventSeq))
+		a.expect(r, CheckJob, "action "+actionOf(rec.Code), "action "+rec.Action)
 	}
 	a.withoutText(r, job, rec)
 	a.spent(r, rec.SummaryID, rec.Usage, rec.Cost)
+}
+
+// actionOf is what follows from a failure of that code.
+func actionOf(code string) string {
+	switch code {
+	case events.FailedSuperseded, events.FailedTooLarge, events.FailedUnavailable:
+		return events.ActionTrim
+	}
+	return events.ActionFail
 }
 
 // owed notes that a history fell due while another one was being made: the end of that one triggers the next.
@@ -225,6 +245,9 @@ func (a *auditor) remake(ctx context.Context) error {
 			return err
 		}
 		p := a.lane.fold.JobPolicy(st, r.job)
+		if r.rec.Method == events.MethodLLM && (p == nil || a.underOthers()) {
+			continue
+		}
 		if p == nil || r.rec.RulesVersion == nil && r.rec.Method == events.MethodRules {
 			a.tally.doubt(r.scope, "made under a policy that is no longer in force")
 			continue
@@ -249,6 +272,15 @@ func (a *auditor) remake(ctx context.Context) error {
 		}
 		if err != nil {
 			return fmt.Errorf("make %s again: %w", r.rec.ID, err)
+		}
+		if r.rec.Method == events.MethodLLM { // its sources alone can be counted again
+			want := *r.rec
+			want.TokenCountBefore = res.Tokens
+			if want.Kind == events.KindToolResult {
+				want.CharsBefore = res.Chars
+			}
+			a.expect(r.onRecord, CheckSources, before(&want), before(r.rec))
+			continue
 		}
 		if res.Method != r.rec.Method {
 			a.find(r.onRecord, CheckRemade, res.Method, r.rec.Method)

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/fold"
@@ -40,6 +38,8 @@ type replay struct {
 	recordedTo []uint64
 	extent     Extent
 	losses     []events.AcceptedLoss
+	own        map[int]*ownChain // by partition
+	programs   programs
 	// export receives every record that is adopted; exportFailed is its error.
 	export       func(*onRecord)
 	exportFailed error
@@ -54,7 +54,8 @@ func newReplay(ctx context.Context, o Options) (*replay, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &replay{run: run, tally: newTally(o.Filter, run.retained)}
+	r := &replay{run: run, tally: newTally(o.Filter, run.retained), own: map[int]*ownChain{}, programs: programs{map[program]bool{}, map[string]string{}}}
+	r.tail.Unfinished = true // an acceptance that is not on record for every partition is a finding
 	r.extent = Extent{FirstSeq: r.log.First, LastSeq: r.log.Last, Whole: r.log.First <= 1}
 	r.recordedTo = make([]uint64, len(r.parts))
 	for range r.parts {
@@ -117,11 +118,8 @@ func (r *replay) record(m broker.Stored, e recovery.Entry, end state.Link) {
 	if e.Type == events.PartitionClaimed {
 		step.Cause = events.ByClaim
 		r.tally.record(at, string(e.Type), nil)
-		var claim events.Claimed
-		if json.Unmarshal(m.Data, &claim) != nil || claim.Epoch != e.ChainSeq {
-			r.wrong(m, e, CheckReadable, fmt.Sprintf("a claim with epoch %d", e.ChainSeq), fmt.Sprint("epoch ", claim.Epoch))
-		}
 	}
+	r.ownRecord(m, e)
 	if e.Step == step {
 		r.tally.holds(at, CheckStep)
 	} else {
@@ -188,6 +186,8 @@ func span(m broker.Missing) string {
 
 // recorded checks the configurations on record and the start of EVENTS, once all records have been read.
 func (r *replay) recorded() {
+	r.claims()
+	r.accepted()
 	r.configs.apart(func(partition int, a applied) {
 		r.tally.find(scope{at: a.at}, Finding{
 			Check: CheckConfig, Want: "the configuration of " + a.at.Format(time.RFC3339Nano) + " as other partitions have it",
@@ -204,6 +204,9 @@ func (r *replay) recorded() {
 func (r *replay) loss(ctx context.Context, rec *events.AcceptedLoss) error {
 	for i := range r.losses {
 		if l := &r.losses[i]; l.AcceptedAt.Equal(rec.AcceptedAt) {
+			if want, got := showLoss(l), showLoss(rec); want != got {
+				r.tally.find(scope{}, Finding{Check: CheckConfig, EventSeq: rec.EventsSeq, Want: "the loss as other partitions have it: " + want, Got: got})
+			}
 			l.AppliedSeq, l.RecordsVoided = max(l.AppliedSeq, rec.AppliedSeq), l.RecordsVoided+rec.RecordsVoided
 			return nil
 		}
@@ -225,6 +228,10 @@ func (r *replay) loss(ctx context.Context, rec *events.AcceptedLoss) error {
 		})
 	}
 	return nil
+}
+
+func showLoss(l *events.AcceptedLoss) string {
+	return fmt.Sprintf("behind event %d (%s), rejections up to %d", l.EventsSeq, cmp.Or(string(l.EventsDigest), "null"), l.RejectedSeq)
 }
 
 // report folds the log and reports what was found.

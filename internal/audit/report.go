@@ -105,6 +105,8 @@ const (
 	CheckBegan = "thread_began"
 	// CheckEvent: the event at which a record was decided is the one that EVENTS holds there.
 	CheckEvent = "event_at"
+	// CheckTimes: a record's times agree with its envelope, its event, its job and its policy, as far as clocks can tell.
+	CheckTimes = "times"
 	// CheckConfig: every partition runs under the same configuration.
 	CheckConfig = "configuration"
 	// CheckStep: every record has its place in its step, and follows from the step's cause.

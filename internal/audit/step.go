@@ -201,9 +201,14 @@ func (w work) byEvent() bool {
 
 // inForce reports whether a record was made under the policy that serves its thread.
 func (a *auditor) inForce(r *onRecord, w work) bool {
-	h := &r.st.Header
+	return w.fingerprint == summarize.KindFingerprint(*a.policyOf(r.st), w.kind)
+}
+
+// policyOf is the policy that serves a thread.
+func (a *auditor) policyOf(st *thread.State) *summarize.Policy {
+	h := &st.Header
 	p, _ := summarize.Resolve(a.lane.fold.Config().Policies, h.Policy, h.FirstAgentID, h.Thread)
-	return w.fingerprint == summarize.KindFingerprint(*p, w.kind)
+	return p
 }
 
 // renewed reports whether a record recomputes a stale summary, which its slot still holds.

@@ -236,7 +236,7 @@ func (i *imagined) call(provider string, in, out int64) events.UsageRecord {
 	rec := events.UsageRecord{
 		Provider: provider, Model: model, Outcome: llm.CallUsed,
 		Usage: events.Usage{InputTokens: in, OutputTokens: out, Attempts: 1, Source: llm.FromEstimate},
-		Cost:  events.Cost{Currency: "USD"},
+		Cost:  events.Cost{Currency: pricing.Currency},
 	}
 	if i.prices != nil {
 		rec.Cost.AmountMicroUSD = i.prices.Cost(pricing.Tokens{Input: in, Output: out}, i.now, model)

@@ -239,25 +239,30 @@ func (s *Step) byJob(job *thread.Job, r Result) *events.Summary {
 	case events.MethodRules:
 		rec.RulesVersion = &s.f.config.RulesVersion
 	}
-	if was.Slot == events.SlotCurrent {
-		if held := s.st.Summary(s.st.Slot(was.Slot).Holder); held != nil { // by rules, over the same tops
+	s.fillBefore(rec)
+	return rec
+}
+
+// fillBefore fills in what the state says of what a job's summary stands for. What only the text of its sources says stays as it is.
+func (s *Step) fillBefore(rec *events.Summary) {
+	if rec.Slot == events.SlotCurrent {
+		if held := s.st.Summary(s.st.Slot(rec.Slot).Holder); held != nil { // by rules, over the same tops
 			rec.Level, rec.TokenCountBefore, rec.CharsBefore = held.Level, held.TokensBefore, held.CharsBefore
 			if s.st.Compaction != nil { // an expired one no longer tracks what it stands for
 				rec.TokenCountBefore = s.st.Compaction.Cut.Gone.Tokens
 			}
 		}
 	}
-	if was.Kind == events.KindHistory { // above its sources, and of their size
+	if rec.Kind == events.KindHistory { // above its sources, and of their size
 		rec.CharsBefore = 0
-		for _, id := range was.SourceSummaryIDs {
+		for _, id := range rec.SourceSummaryIDs {
 			sum := s.summary(id)
 			rec.Level, rec.CharsBefore = max(rec.Level, sum.Level+1), rec.CharsBefore+sum.CharsBefore
 		}
-		for _, m := range s.rowsOf(was.SourceMessageIDs) {
+		for _, m := range s.rowsOf(rec.SourceMessageIDs) {
 			rec.CharsBefore += m.Size().Chars
 		}
 	}
-	return rec
 }
 
 // Recounted returns a summary that a job has made with what follows from its text, its sources and the policy in place of what the record says; nil if
@@ -271,9 +276,21 @@ func (f *Fold) Recounted(st *thread.State, job *thread.Job, rec *events.Summary)
 	counted.Tokenizer, counted.TokenCountAfter, counted.CharsAfter = p.Tokenizer, after.Tokens, after.Chars
 	if level, known := f.levelAbove(st.Header.Thread, rec.SourceSummaryIDs); known {
 		counted.Level = level
+		if attempt(func() { f.step(st, Delivery{}).fillBefore(&counted) }) != nil { // a finding, or a doubt, of its own
+			counted.TokenCountBefore, counted.CharsBefore = rec.TokenCountBefore, rec.CharsBefore
+		}
 	}
 	return &counted
 }
+
+// Expiry returns when a summary of the thread that is made at a time expires; nil if its policy lets none expire.
+func (f *Fold) Expiry(st *thread.State, made time.Time) *time.Time {
+	p, _ := f.policy(st, nil)
+	return expiry(p, made)
+}
+
+// EventAt returns what a record that is decided at a sequence says of when the event there was stored; nil if that is not the thread's last.
+func EventAt(st *thread.State, seq uint64) *time.Time { return eventAt(st, seq) }
 
 // levelAbove returns the level of what is made from summaries, 0 without any; it is known if all of them are there.
 func (f *Fold) levelAbove(thread string, sources []string) (level int, known bool) {

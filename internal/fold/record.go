@@ -10,6 +10,7 @@ import (
 	"precis/internal/thread"
 	"precis/state"
 	"precis/summarize"
+	"precis/summarize/pricing"
 	"precis/summarize/rules"
 )
 
@@ -90,7 +91,7 @@ func summarySources(ids []string) []summarize.Source {
 	return list
 }
 
-func free() events.Cost { return events.Cost{AmountMicroUSD: new(int64), Currency: "USD"} }
+func free() events.Cost { return events.Cost{AmountMicroUSD: new(int64), Currency: pricing.Currency} }
 
 func orNull(s string) *string {
 	if s == "" {

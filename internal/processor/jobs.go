@@ -213,7 +213,7 @@ func (d *desk) do(ctx context.Context, p *summarize.Policy, job *thread.Job) (re
 		log := tracing.Log(ctx, d.log.Warn()).Err(err).Str("thread_id", *job.Started.ThreadID).Str("summary_id", job.ID())
 		if done = !jobs.Transient(err); done {
 			log.Msg("job can't be done")
-			res.Failure = &fold.Failure{Code: "source_unavailable", Message: err.Error(), Action: events.ActionTrim}
+			res.Failure = &fold.Failure{Code: events.FailedUnavailable, Message: err.Error(), Action: events.ActionTrim}
 			return done
 		}
 		log.Dur("retry_in", pause).Msg("job's sources can't be read now")

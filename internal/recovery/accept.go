@@ -13,6 +13,7 @@ import (
 	"precis/events"
 	"precis/internal/broker"
 	"precis/state"
+	"precis/summarize/pricing"
 )
 
 // ErrDisturbed: something else wrote to SUMMARIES while a loss was being recorded.
@@ -104,7 +105,7 @@ func (w *acceptance) tell(ctx context.Context, own *PartitionLoss, v voidRecord)
 	if v.ended {
 		typ = events.SummaryFailed
 		rec = &events.Failed{
-			SummaryID: v.id, Kind: v.kind, Code: events.FailedSuperseded, Action: events.ActionTrim, Cost: events.Cost{AmountMicroUSD: new(int64), Currency: "USD"},
+			SummaryID: v.id, Kind: v.kind, Code: events.FailedSuperseded, Action: events.ActionTrim, Cost: events.Cost{AmountMicroUSD: new(int64), Currency: pricing.Currency},
 			Message: fmt.Sprintf("it rests on events that are lost: EVENTS holds what was applied up to event %d", w.EventsSeq),
 		}
 	} else {

@@ -9,6 +9,7 @@ import (
 
 	"precis/events"
 	"precis/summarize/lex"
+	"precis/summarize/pricing"
 )
 
 // Ladder runs jobs. It is safe for concurrent use, and starts no goroutine of its own.
@@ -192,7 +193,7 @@ func (o Outcome) Usage() events.Usage {
 
 // Cost sums the paid calls up: each is rounded by itself, and one that is unknown makes the sum unknown.
 func (o Outcome) Cost() events.Cost {
-	cost := events.Cost{Currency: "USD"}
+	cost := events.Cost{Currency: pricing.Currency}
 	var sum int64
 	for _, c := range o.Calls {
 		if !c.Billed {
@@ -215,5 +216,5 @@ func (c Call) Record(priceTable string) (events.Usage, events.Cost) {
 		CacheCreationInputTokens: c.Usage.CacheWriteTokens,
 		Attempts:                 1, LatencyMS: c.Latency.Milliseconds(), Source: events.OrNull(c.Usage.Source),
 	}
-	return u, events.Cost{AmountMicroUSD: c.Cost, Currency: "USD", PriceTable: events.OrNull(priceTable)}
+	return u, events.Cost{AmountMicroUSD: c.Cost, Currency: pricing.Currency, PriceTable: events.OrNull(priceTable)}
 }

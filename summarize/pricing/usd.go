@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// Currency is that of all prices and costs.
+const Currency = "USD"
+
 // microPerUSD is the number of micro-dollars per dollar.
 const microPerUSD = 1_000_000
 
