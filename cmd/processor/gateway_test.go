@@ -162,6 +162,18 @@ func TestGatewayRefuses(t *testing.T) {
 	}
 }
 
+// The server of the command is that of the environment, whether it is named for commands or for a processor; the name for commands wins.
+func TestGatewayServer(t *testing.T) {
+	t.Setenv("NATS_URL", "") // put back at the end
+	if err := os.Unsetenv("NATS_URL"); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PRECIS_NATS_URL", "nats://for a processor")
+	program(t, "", "gateway").wants(t, exitUsage, "", "nats://for a processor")
+	t.Setenv("NATS_URL", "nats://for a command")
+	program(t, "", "gateway").wants(t, exitUsage, "", "nats://for a command")
+}
+
 // The command takes what run takes from the environment and the file: an agent's key and prompts must not go to a provider that the
 // environment does not name.
 func TestGatewayTakesTheEnvironment(t *testing.T) {

@@ -28,7 +28,7 @@ func (s *Server) ask(w http.ResponseWriter, r *asking, subject, id string, body 
 }
 
 func (s *Server) answer(r *asking, subject, id string, body []byte) ([]byte, error) {
-	answer, fault := s.opts.Service.Ask(r.Context(), service.Asked{Subject: subject, ID: id, Body: body, Client: "http " + clientOf(r)})
+	answer, fault := s.opts.Service.Ask(r.Context(), service.Asked{Subject: subject, ID: id, Body: body, Client: "http " + clientOf(r), Threads: r.who.threads})
 	if fault != nil {
 		return nil, wrong(fault.Status(), fault.Message)
 	}
@@ -169,8 +169,8 @@ func (s *Server) postContext(w http.ResponseWriter, r *asking) error {
 	return respond(w, answer)
 }
 
-// unnamed returns the answer to a request for a context without the names of threads of others. Where some of these run, the prompt may name them as
-// well, so that one is made that names none.
+// unnamed returns the answer to a request for a context without the names of threads of others. Where another processor made it, and some of these
+// run, the prompt may name them as well, so that one is made that names none.
 func (s *Server) unnamed(r *asking, body, answer []byte) ([]byte, error) {
 	var names struct {
 		Fork    *api.Lineage         `json:"fork"`

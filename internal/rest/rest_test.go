@@ -111,6 +111,37 @@ func TestThreadIDsWithEveryByte(t *testing.T) {
 	}
 }
 
+// A thread's id may be of any bytes of a path, also of those that paths are made of, and each is a thread of its own. What is wrong with an id is said of what it
+// is the id of.
+func TestThreadsNamedLikePaths(t *testing.T) {
+	w := begin(t, options{})
+	ids := []string{"//", "a/b", "a//b", "%2F", "%252F", "..", ".", "../x", "a/../b", "a/./b", "?", "#", "a b", "+", "=", ";", "\\", "threads", "é"}
+	escape := func(id string) string { return strings.ReplaceAll(url.PathEscape(id), ".", "%2E") }
+	for i, id := range ids {
+		w.put("/v1/threads/"+escape(id), message(fmt.Sprint("m", i), "This is thread "+id))
+	}
+	for i, id := range ids {
+		path := "/v1/threads/" + escape(id)
+		w.eventually(func() error {
+			if a := w.do("GET", path, ""); a.status != 200 {
+				return fmt.Errorf("%q: %d", id, a.status)
+			}
+			return nil
+		})
+		var thread api.ThreadReply
+		w.wants(200, "GET", path, "").json(t, &thread)
+		if thread.ThreadID != id || thread.Messages != 1 {
+			t.Errorf("%q is %+v", id, thread)
+		}
+		w.wants(200, "POST", path+"/context", "{}")
+		w.wants(200, "GET", path+"/messages/"+fmt.Sprint("m", i), "")
+		w.wants(200, "GET", path+"/rejections", "")
+	}
+	if p := w.wants(400, "GET", "/v1/summaries/"+strings.Repeat("s", 300), "").problem(t); strings.Contains(p.Detail, "thread") || !strings.Contains(p.Detail, "summary id") {
+		t.Errorf("of a summary's id: %s", p.Detail)
+	}
+}
+
 // Parallel publications of one thread and of others are all counted, whatever is sent twice.
 func TestParallelClients(t *testing.T) {
 	w := begin(t, options{})

@@ -18,6 +18,9 @@ type Asked struct {
 	ID      string // of the thread or the summary; empty with api.ThreadsList
 	Body    []byte
 	Client  string // who asks: waiting requests are bounded by client
+	// Threads is what the ids of threads begin with that the answer to api.ThreadContext may name as running; empty: any. An answer that
+	// another processor makes may name others.
+	Threads string
 }
 
 // Ask answers a request like one that comes over NATS, among them: with the same slots, bounds and figures. Only the answer may be
@@ -34,12 +37,15 @@ func (s *Service) Ask(ctx context.Context, q Asked) ([]byte, *Fault) {
 	if q.Subject != api.ThreadsList {
 		token, err = events.Token(q.ID)
 	}
+	if err != nil && q.Subject == api.SummaryGet {
+		return nil, fault(codeBadRequest, "summary id must be 1 to %d bytes", events.MaxIDBytes)
+	}
 	if e == nil || err != nil {
 		return nil, fault(codeBadRequest, "%s: %v", q.Subject, err)
 	}
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
-	r := &request{subject: q.Subject + token, token: token, body: q.Body, client: q.Client, slots: s.slots, max: maxAsked, partition: -1}
+	r := &request{subject: q.Subject + token, token: token, body: q.Body, client: q.Client, threads: q.Threads, slots: s.slots, max: maxAsked, partition: -1}
 	if _, place := s.placeOf(e, r); place == Elsewhere {
 		return s.shared.Forward(ctx, r.subject, q.Body)
 	}

@@ -193,14 +193,18 @@ func (k *kin) lineage(ctx context.Context, h *thread.Header, r *api.ThreadReply)
 	return nil
 }
 
-// runningThreads returns the ids of a thread's children that still run, in the order in which they began: the last 1,000.
-func (k *kin) runningThreads(ctx context.Context, name string) ([]string, error) {
+// runningThreads returns the ids of a thread's children that still run and begin with a prefix, in the order in which they began:
+// the last 1,000.
+func (k *kin) runningThreads(ctx context.Context, name, prefix string) ([]string, error) {
 	children, err := k.children(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	ids := []string{}
 	for _, c := range children {
+		if !strings.HasPrefix(c.header.Thread, prefix) {
+			continue
+		}
 		running, err := k.running(c)
 		if err != nil {
 			return nil, err

@@ -97,7 +97,7 @@ func (s *Service) makeContext(ctx context.Context, r *request, served *Served) (
 	served.Policy = of.policy.Name
 	family := s.kin()
 	if req.Children {
-		of.running, err = family.runningThreads(ctx, name)
+		of.running, err = family.runningThreads(ctx, name, r.threads)
 	}
 	var reply api.ContextReply
 	if err == nil {

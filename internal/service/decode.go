@@ -13,7 +13,7 @@ import (
 	"precis/internal/spelling"
 )
 
-// decode reads a request's body; an empty one is an empty object.
+// decode reads a request's body; an empty one, and null, which counts as absent everywhere, is an empty object.
 func decode(body []byte, to any) error {
 	if len(body) == 0 {
 		return nil

@@ -27,6 +27,7 @@ type request struct {
 	token   string // the subject's last
 	body    []byte
 	client  string // see clientOf
+	threads string // what the ids of running threads begin with that the answer may name
 	// partition is that of the answer; negative: none yet.
 	partition int
 	slots     chan struct{}

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -252,7 +253,7 @@ func (v *View) row(e *audit.Entry, standing map[string][]*Card) Row {
 	case edit:
 		r.Kind, r.Label = "edit", "edit"
 	case e.Type == events.ThreadForked:
-		r.Kind, r.Label = "edit", "fork of "+e.Forks
+		r.Kind, r.Label = "edit", "fork of "+cmp.Or(e.Forks, "another thread")
 	case e.Type == events.ToolResult:
 		r.Kind, r.Label = "tool", e.Tool
 	}

@@ -22,7 +22,7 @@ type threadPage struct {
 	title string // before the thread's id
 	// live are the parameters without which it changes by itself; nil: it does not.
 	live []string
-	body func(r *http.Request, h *thread.Header, partition int) (any, error)
+	body func(r *http.Request, v *Viewer, h *thread.Header, partition int) (any, error)
 }
 
 // outline is what the store has of a thread.
@@ -54,7 +54,7 @@ func (u *UI) ofThread(t threadPage) http.HandlerFunc {
 			first := p
 			return u.begin(w, r, v, &first, h, partition)
 		}, func() (err error) {
-			body, err = t.body(r, h, partition)
+			body, err = t.body(r, v, h, partition)
 			return err
 		})
 		p.Body = body // not before both have returned: the outline may still be copied from the page

@@ -36,7 +36,24 @@ type threadBody struct {
 	Chosen  string // a summary
 }
 
-func (u *UI) thread(r *http.Request, h *thread.Header, partition int) (any, error) {
+// unnamed returns a story without the name of a parent that the viewer may not see. The story is kept for others, too.
+func unnamed(s *audit.Story, v *Viewer) *audit.Story {
+	at := slices.IndexFunc(s.Entries, func(e *audit.Entry) bool { return e.Forks != "" && !v.Covers(e.Forks) })
+	if at < 0 {
+		return s
+	}
+	own := *s
+	own.Entries = slices.Clone(s.Entries)
+	for i, e := range own.Entries {
+		if e.Forks != "" && !v.Covers(e.Forks) {
+			copied := *e
+			copied.Forks, own.Entries[i] = "", &copied
+		}
+	}
+	return &own
+}
+
+func (u *UI) thread(r *http.Request, v *Viewer, h *thread.Header, partition int) (any, error) {
 	in := r.URL.Query()
 	at, find := in.Get("at"), in.Get("find")
 	story, err := u.sketched(r, h, partition)
@@ -49,7 +66,7 @@ func (u *UI) thread(r *http.Request, h *thread.Header, partition int) (any, erro
 	shows := u.shownOptions(r)
 	before := shows.Before
 	b := &threadBody{At: at, Chosen: shows.Summary}
-	b.View = timeline.New(story, shows)
+	b.View = timeline.New(unnamed(story, v), shows)
 	to := func(before int) string {
 		q := url.Values{}
 		for name, value := range map[string]string{"at": at, "find": find} {
@@ -111,7 +128,7 @@ type promptMessage struct {
 	Contents bool
 }
 
-func (u *UI) prompt(r *http.Request, h *thread.Header, partition int) (_ any, err error) {
+func (u *UI) prompt(r *http.Request, _ *Viewer, h *thread.Header, partition int) (_ any, err error) {
 	in := r.URL.Query()
 	b := &promptBody{Thread: h.Thread, At: in.Get("at"), Format: in.Get("format"), Limit: in.Get("max_tokens"), Formats: []string{
 		api.FormatMessages, api.FormatOpenAI, api.FormatResponses, api.FormatAnthropic, api.FormatGemini,
@@ -288,7 +305,7 @@ func fieldsOf(p *summarize.Policy) []field {
 	}
 }
 
-func (u *UI) compare(r *http.Request, h *thread.Header, partition int) (any, error) {
+func (u *UI) compare(r *http.Request, _ *Viewer, h *thread.Header, partition int) (any, error) {
 	config := u.Backend.Config()
 	own, _ := summarize.Resolve(config.Policies, h.Policy, h.FirstAgentID, h.Thread)
 	in := r.URL.Query()

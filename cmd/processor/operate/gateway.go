@@ -25,7 +25,7 @@ import (
 // Gateway passes agents' requests on to their providers.
 type Gateway struct {
 	remote.Login
-	NATS        string  `name:"nats" env:"NATS_URL" placeholder:"URL" group:"Server" help:"NATS server of the processor ($$NATS_URL; nats://127.0.0.1:4222)."`
+	NATS        string  `name:"nats" env:"NATS_URL,PRECIS_NATS_URL" placeholder:"URL" group:"Server" help:"NATS server of the processor ($$NATS_URL, $$PRECIS_NATS_URL; nats://127.0.0.1:4222)."`
 	Listen      *string `placeholder:"ADDR" help:"Address of the gateway ($$PRECIS_GATEWAY_LISTEN; 127.0.0.1:8089)."`
 	Mode        *string `enum:"observe,compact" placeholder:"MODE" help:"What to do with requests: observe changes nothing, compact sends the thread's prompt with its summaries ($$PRECIS_GATEWAY_MODE; observe)."`
 	Compactions *bool   `help:"In mode compact, answer requests for a compaction (OpenAI's /v1/responses/compact, Anthropic's compaction) in the provider's place ($$PRECIS_GATEWAY_COMPACTIONS)."`
