@@ -54,7 +54,7 @@ func newReplay(ctx context.Context, o Options) (*replay, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &replay{run: run, tally: newTally(o.Filter, run.retained), own: map[int]*ownChain{}, programs: programs{map[program]bool{}, map[string]string{}}}
+	r := &replay{run: run, tally: newTally(o.Filter, run.retained), own: map[int]*ownChain{}, programs: programs{map[string]string{}}}
 	r.tail.Unfinished = true // an acceptance that is not on record for every partition is a finding
 	r.extent = Extent{FirstSeq: r.log.First, LastSeq: r.log.Last, Whole: r.log.First <= 1}
 	r.recordedTo = make([]uint64, len(r.parts))
