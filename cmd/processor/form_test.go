@@ -51,6 +51,7 @@ var (
 	// notCounts are what has digits and counts nothing: ids and digests, addresses, amounts, numbers of events and records, names in quotes.
 	notCounts = regexp.MustCompile(`\b(sum|policy|claim)_[0-9a-z]+…?|sha256:[0-9a-f]+…?|\b[0-9a-f]{8,}…?|\S*(/|://|:\d)\S*|\$[\d,]+\.\d+|\b\d+\.\d+\b|(?i)\b(events?|record|rejected|summaries|sequences?)\s+\d+( to \d+)?|^\d+ +cost .*|\b\d+ (summary|partition|config)\.\w+|^\s*\d+  |"[^"]*"`)
 	digits    = regexp.MustCompile(`(^|[^\w,.-])\d{4,}\b`)
+	quoted    = regexp.MustCompile(`"[^"]*"`) // what a record says, to the letter
 	dates     = regexp.MustCompile(`\d{4}-\d\d-\d\d|\b\d\d:\d\d:\d\d`)
 	percents  = regexp.MustCompile(`\d%`)
 	plurals   = regexp.MustCompile(`(^|[^\d,.$-])1 (events|messages|tokens|summaries|records|edits|threads|checks|bytes|rejections|duplicates|discrepancies|problems|calls|tool results|turns|rows|partitions|files|sessions|lines|prompts)\b`)
@@ -60,7 +61,7 @@ var (
 // wrongForms are the places of a line that have another form.
 func wrongForms(line string) (wrong []string) {
 	line = timeForm.ReplaceAllString(strings.TrimRight(line, "\n"), "TIME")
-	if at := dates.FindString(line); at != "" {
+	if at := dates.FindString(quoted.ReplaceAllString(line, "X")); at != "" {
 		wrong = append(wrong, "the time "+at)
 	}
 	counts := notCounts.ReplaceAllString(line, "X")
@@ -76,7 +77,7 @@ func TestWrongForms(t *testing.T) {
 	for line, want := range map[string]bool{
 		"EVENTS  2,100 messages, up to 2,100": false, "1 message, 0 edits, 2 summaries": false, "4,120 → 310 tokens (-92 %)": false, "2026-11-25 03:00:00.123Z  t": false,
 		"     3  2026-11-25 03:00:00Z  schema": false, "decided at event 12345, record 3": false, "127.0.0.1:4222": false, "$0.001234": false, "sum_12345678": false,
-		"2100 messages": true, "1 messages": true, "2 message": true, "0 edit": true, "92%": true, "2026-11-25T03:00:00Z": true, "2026-11-25 03:00": true, "12,345 tokens": false, "11 summaries": false,
+		"2100 messages": true, "1 messages": true, "2 message": true, "0 edit": true, "92%": true, "2026-11-25T03:00:00Z": true, "2026-11-25 03:00": true, `created_at: "2026-11-25T03:00:00.1234Z"`: false, "12,345 tokens": false, "11 summaries": false,
 	} {
 		if got := wrongForms(line); (len(got) > 0) != want {
 			t.Errorf("%q: %v", line, got)

@@ -73,7 +73,7 @@ func (a *auditor) timed(r *onRecord) {
 // sameTime checks a time of a record against the one that it must be.
 func (a *auditor) sameTime(r *onRecord, what string, want, got time.Time) {
 	if !want.Equal(got) {
-		a.find(r, CheckTimes, what+": "+showTime(&want), showTime(&got))
+		a.find(r, CheckTimes, showTime(&want)+", "+what, showTime(&got))
 		return
 	}
 	a.tally.holds(r.scope, CheckTimes)
@@ -82,7 +82,7 @@ func (a *auditor) sameTime(r *onRecord, what string, want, got time.Time) {
 // after checks that a record was not decided before something else, as far as clocks can tell.
 func (a *auditor) after(r *onRecord, what string, at time.Time) {
 	if r.staged.Made.Before(at.Add(-clocks)) {
-		a.find(r, CheckTimes, "not before "+what+": "+showTime(&at), showTime(&r.staged.Made))
+		a.find(r, CheckTimes, "not before "+showTime(&at)+", "+what, showTime(&r.staged.Made))
 		return
 	}
 	a.tally.holds(r.scope, CheckTimes)
@@ -122,5 +122,8 @@ func showTime(t *time.Time) string {
 	if t == nil {
 		return "null"
 	}
-	return t.UTC().Format(time.RFC3339Nano)
+	return `"` + written(*t) + `"`
 }
+
+// written is a time as records have it.
+func written(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

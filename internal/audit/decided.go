@@ -306,7 +306,7 @@ func (a *auditor) causeOf(r *onRecord, sum *thread.Summary, rec *events.Invalida
 		if sum.ExpiresAt.IsZero() || rec.InvalidatedAt.Before(sum.ExpiresAt) {
 			return fmt.Sprintf("not before it expires (%s)", sum.ExpiresAt), rec.InvalidatedAt.String()
 		}
-		if want, got := showTime(&sum.ExpiresAt), orNone(rec.Cause.Old); want != got {
+		if want, got := written(sum.ExpiresAt), orNone(rec.Cause.Old); want != got {
 			return "it expired at " + want, "at " + got
 		}
 	case events.ReasonPolicyChanged, events.ReasonModelChanged: // as the sweep compared it with the configuration in force
