@@ -515,9 +515,11 @@ func (f *facts) file(args call.Arguments, doc *document) {
 			extent += " at " + clipRevision(revision)
 			f.note("revision", revision)
 		}
-		if doc.shape != shapeNumbered && partOf.MatchString(extent) {
+		switch {
+		case doc.countless(): // the lines that are left are not the file's number
+		case doc.shape != shapeNumbered && partOf.MatchString(extent):
 			f.add("Part", extent) // of a file whose lines have no numbers here
-		} else {
+		default:
 			f.add("Lines", extent)
 		}
 	} else if names := filesOf(args.Parts()); len(names) > 1 {
@@ -530,7 +532,9 @@ func (f *facts) file(args call.Arguments, doc *document) {
 		f.asked(args)
 		f.add("Output", lex.Counted(doc.total, "line"))
 	}
-	f.note("lines", doc.total)
+	if !doc.countless() {
+		f.note("lines", doc.total)
+	}
 	if doc.shape == shapeJSON || doc.shape == shapeNumbered && words.FileType(path) == "JSON" {
 		f.arrays(doc)
 	}
@@ -539,6 +543,11 @@ func (f *facts) file(args call.Arguments, doc *document) {
 		f.note("type", kind)
 	}
 	f.modules(doc)
+}
+
+// countless reports whether a shell has cut an output at a place that no line tells.
+func (d *document) countless() bool {
+	return d.shortened && !d.middleCut && d.shape != shapeNumbered
 }
 
 // partOf matches the extent of a part.

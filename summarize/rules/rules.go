@@ -108,6 +108,7 @@ func read(in Input, source string, category Category, args call.Arguments) docum
 	doc.wrapped = len(source) < len(in.Content) || in.without > 0
 	if doc.wrapped {
 		doc.running = runningIn(in.Content, source)
+		doc.shortened = shortenedBy(in.Content, source)
 		doc.goesOn = goesOnBy(in.Content, strings.TrimRight(source, "\n"))
 	}
 	n, _ := args.Capped()

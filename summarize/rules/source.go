@@ -83,6 +83,13 @@ func goesOnBy(content, source string) string {
 	return " of more"
 }
 
+// shortenedBy reports whether a shell says in front of a source that it has cut it.
+func shortenedBy(content, source string) bool {
+	before, _, _ := strings.Cut(content, source)
+	at := strings.Index(before, cutWarning)
+	return at >= 0 && strings.Contains(before[at:], "\n"+cutTotal)
+}
+
 const reminder = "system-reminder>"
 
 // proper returns a source without what the agent's program added. It keeps the text's own lines as they are.
