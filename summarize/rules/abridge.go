@@ -17,7 +17,7 @@ func abridge(in Input, doc *document, f *facts, header string, limit int) string
 
 func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header string, limit int) string {
 	room := limit - lex.Runes(header)
-	reserved := lex.Runes(in.elision(doc.total, doc.chars)) + 1
+	reserved := lex.Runes(in.left(doc, doc.total, doc.chars)) + 1
 	marked := reserved <= limit/3 && reserved <= room
 	if marked {
 		room -= reserved
@@ -44,7 +44,7 @@ func abridgeWith(in Input, doc *document, words *vocabulary, f *facts, header st
 		}
 		mark := ""
 		if marked {
-			mark = in.elision(doc.total-sketched-body.shown, max(doc.chars-body.kept, 1))
+			mark = in.left(doc, doc.total-sketched-body.shown, max(doc.chars-body.kept, 1))
 		}
 		text := lex.JoinLines(header, body.text, names, mark)
 		size := lex.Runes(text)

@@ -107,7 +107,7 @@ func digest(in Input, doc *document, f *facts, header string, limit int) string 
 	n := len(doc.lines)
 	c := &chooser{doc: doc, words: v, covered: v.flags.Take(len(v.words)), chosen: v.flags.Take(n), opened: v.flags.Take(n), groups: make([]bool, len(doc.groups))}
 	v.shown(header)
-	room := limit - lex.Runes(header) - 2 - lex.Runes(in.elision(doc.total, doc.chars))
+	room := limit - lex.Runes(header) - 2 - lex.Runes(in.left(doc, doc.total, doc.chars))
 	s := sketcher{chooser: c, units: doc.units(max(shortestUnit, min(longestUnit, room*lineShare/100))), widest: room * lineShare / 100, told: map[int]bool{}}
 	s.findHeads()
 	if len(s.heads) > 0 && s.heads[0].level == 1 { // the title
@@ -125,7 +125,7 @@ func digest(in Input, doc *document, f *facts, header string, limit int) string 
 	s.outline(room, false)
 	for {
 		body := doc.write(s.picks(), s.hidden)
-		text := lex.JoinLines(header, body.text, in.elision(doc.total-body.shown-s.toldHeads(), max(doc.chars-body.kept, 1)))
+		text := lex.JoinLines(header, body.text, in.left(doc, doc.total-body.shown-s.toldHeads(), max(doc.chars-body.kept, 1)))
 		switch n := len(s.order); {
 		case lex.Runes(text) <= limit || len(s.taken) == 0:
 			return lex.Clip(text, limit)

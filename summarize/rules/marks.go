@@ -71,6 +71,16 @@ func (in *Input) elision(lines, chars int) string {
 	return lex.OmissionMark + what + "]"
 }
 
+// left is elision of what a choice of a document's lines leaves out. Where most of that is within lines, of which parts are shown, their number would say
+// next to nothing.
+func (in *Input) left(doc *document, lines, chars int) string {
+	const long = 300 // of lines that are longer than that, parts are shown
+	if mean := doc.chars / max(doc.total, 1); mean > long && (chars > 2*lines*mean || chars == doc.chars) {
+		lines = 0
+	}
+	return in.elision(lines, chars)
+}
+
 // named formats a message's id for requests: quoted as in JSON unless it can stand in a line unchanged.
 func named(id string) string {
 	if lex.OneLine(id) == id {

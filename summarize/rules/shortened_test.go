@@ -27,3 +27,26 @@ func TestLinesOfAShortenedFile(t *testing.T) {
 		}
 	}
 }
+
+// Of few long lines, parts are shown: how many lines are not shown at all says next to nothing of what is left out.
+func TestMarkOfLongLines(t *testing.T) {
+	word := func(i, k int) string { return fmt.Sprintf(`"key_%d_%d":"value_%d"`, i, k, i*k) }
+	for name, c := range map[string]struct {
+		lines, words int
+		chars        bool
+	}{"five long lines": {5, 60, true}, "many short lines": {300, 1, false}} {
+		var text strings.Builder
+		for i := range c.lines {
+			var parts []string
+			for k := range c.words {
+				parts = append(parts, word(i, k))
+			}
+			fmt.Fprintf(&text, "events.jsonl:{%s}\n", strings.Join(parts, ","))
+		}
+		out := ToolOutput(Input{ToolName: "bash", Arguments: jsontext.Value(`{"command":"grep key events.jsonl"}`), Content: text.String(), MaxChars: 800, MessageID: "m1"}).Text
+		mark := out[strings.LastIndex(out, "\n")+1:]
+		if !strings.HasPrefix(mark, "[… ") || strings.Contains(mark, "char") != c.chars {
+			t.Errorf("%s: %s\n%s", name, mark, out)
+		}
+	}
+}
