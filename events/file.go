@@ -19,7 +19,7 @@ type FileEvent struct {
 	Line   int // 1-based
 	Type   Type
 	Thread string // empty if the line has none, or null
-	Data   []byte // the data's JSON: the line without its type, and without a thread_id that follows directly on it, otherwise unchanged
+	Data   []byte // the data's JSON: the line without its type, otherwise unchanged
 }
 
 // Subject returns the subject on which the event is published.
@@ -39,8 +39,6 @@ type lineReader struct {
 	walker
 	event FileEvent
 	fault *RejectError
-	count int // members so far
-	begin int // where the line's own type begins, if it comes first
 }
 
 // ParseLine reads one event as a line of an event file has it, which may have line breaks of its own here. Its errors are a
@@ -64,7 +62,6 @@ func ParseLine(line []byte) (FileEvent, error) {
 }
 
 func (r *lineReader) member(name, value []byte) {
-	r.count++
 	isType := string(name) == "type"
 	if !isType && (string(name) != "thread_id" || isNull(value)) {
 		return
@@ -75,9 +72,6 @@ func (r *lineReader) member(name, value []byte) {
 	}
 	if !isType {
 		r.event.Thread = unquote(value)
-		if r.begin > 0 && r.count == 2 { // as a FileWriter adds it: an event is no longer than it was when it was exported
-			r.event.Data = cutMember(r.src, r.begin, r.end)
-		}
 		return
 	}
 	if r.event.Type = Type(unquote(value)); r.event.Type == typeMessage { // the message's own
@@ -85,9 +79,6 @@ func (r *lineReader) member(name, value []byte) {
 		return
 	}
 	r.event.Data = cutMember(r.src, r.start, r.end)
-	if r.count == 1 {
-		r.begin = r.start
-	}
 }
 
 // cutMember returns an object without the member at src[start:end] and without its comma. Every other byte stays:
