@@ -78,7 +78,7 @@ func TestRequestsReplied(t *testing.T) {
 	long := Collect(script(script1 + broken + goOn + newest)).Trim()
 	for _, chars := range []int{900, 1500, 6000} {
 		text := long.Text(chars)
-		for _, want := range []string{"- (", allReplied + ")\n", "keys of the harbour. → interrupted\n", "what they owe. → interrupted\n", "\n- And now print the whole book"} {
+		for _, want := range []string{"- (", allReplied + ")\n", "keys of the harbour. → no reply of its own\n", "what they owe. → no reply of its own\n", "\n- And now print the whole book"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%d: %q is not in\n%s", chars, want, text)
 			}
@@ -115,7 +115,7 @@ func TestRequestsReplied(t *testing.T) {
 		return "user: Count the boats in the harbour at night.\n" + edit + "user: Tell the clerk which ropes of the pier are old.\n" + "call " + tool + ` {"result":"There are nine."}` + "\nok: \nuser: And those at sea, with the names of the pilots.\n"
 	}
 	for tool, hands := range map[string]bool{"attempt_completion": true, "finish": true, "send_msg_to_user": true, "Read": false} {
-		if text := Collect(script(asks(tool))).Text(2000); !strings.Contains(text, "at night. → then: edited") || strings.Contains(text, "→ interrupted") || strings.Contains(text, allReplied) != hands {
+		if text := Collect(script(asks(tool))).Text(2000); !strings.Contains(text, "at night. → then: edited") || strings.Contains(text, "→ no reply of its own") || strings.Contains(text, allReplied) != hands {
 			t.Errorf("%s:\n%s", tool, text)
 		}
 	}
@@ -139,7 +139,7 @@ func TestWhatIsAReply(t *testing.T) {
 		`call submit_form {"form":"keys"}`:                                                   false,
 	} {
 		text := Collect(script(looked + said + "\n" + kept)).Text(1200)
-		if strings.Contains(text, "harbour. → replied") != replied && strings.Contains(text, "harbour. → answered: ") != replied || strings.Contains(text, "harbour. → interrupted") == replied {
+		if strings.Contains(text, "harbour. → replied") != replied && strings.Contains(text, "harbour. → answered: ") != replied || strings.Contains(text, "harbour. → no reply of its own") == replied {
 			t.Errorf("%s:\n%s", said, text)
 		}
 	}
@@ -174,7 +174,7 @@ func TestRepliesOfJoinedLedgers(t *testing.T) {
 func TestRequestsOfUnknownTurns(t *testing.T) {
 	newest := "user: And now print the whole book for the pilots.\nassistant: ok\nuser: And their berths, with the hours of the tide.\n"
 	list := script("user: x\nassistant: All of it is done now.\n" + newest)
-	list[0].Content = events.TextContent("--- Summarized Context (9 items) ---\nGoal: Count the boats in the harbour at night.\nRequests:\n- Fix the tide of the harbour today. → interrupted\n- Paint the pier of the harbour blue.\n\nTell me of the keys.")
+	list[0].Content = events.TextContent("--- Summarized Context (9 items) ---\nGoal: Count the boats in the harbour at night.\nRequests:\n- Fix the tide of the harbour today. → no reply of its own\n- Paint the pier of the harbour blue.\n\nTell me of the keys.")
 	if text := Collect(list).Text(2000); strings.Contains(text, allReplied) || !strings.Contains(text, "Fix the tide") {
 		t.Errorf("adopted:\n%s", text)
 	}

@@ -93,11 +93,11 @@ func TestRemarksBetweenCalls(t *testing.T) {
 		messages := script(tt.script)
 		whole := Collect(messages)
 		text := whole.Text(2000)
-		if got := strings.Contains(text, "at night? → interrupted"); got != tt.interrupted || tt.interrupted == strings.Contains(text, "→ answered: The clerk") {
+		if got := strings.Contains(text, "at night? → no reply of its own"); got != tt.interrupted || tt.interrupted == strings.Contains(text, "→ answered: The clerk") {
 			t.Errorf("%s:\n%s", tt.name, text)
 		}
 		for cut := 1; cut < len(messages); cut++ {
-			if got := Merge(Collect(messages[:cut]), Collect(messages[cut:])).Text(2000); strings.Contains(got, "at night? → interrupted") != tt.interrupted {
+			if got := Merge(Collect(messages[:cut]), Collect(messages[cut:])).Text(2000); strings.Contains(got, "at night? → no reply of its own") != tt.interrupted {
 				t.Errorf("%s, cut at %d:\n%s", tt.name, cut, got)
 			}
 		}
@@ -106,7 +106,7 @@ func TestRemarksBetweenCalls(t *testing.T) {
 	for i := range apart[2:] {
 		apart[2+i].Ordinal++
 	}
-	if text := Collect(apart).Text(2000); strings.Contains(text, "→ interrupted") {
+	if text := Collect(apart).Text(2000); strings.Contains(text, "→ no reply of its own") {
 		t.Errorf("with a message between:\n%s", text)
 	}
 }

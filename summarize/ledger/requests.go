@@ -164,7 +164,7 @@ func (c *collector) earlier(text string, at uint64) (rest string) {
 var moreMark = regexp.MustCompile(` \(\+\d+ more\)$`)
 
 // asMarked is what a compaction tells behind a request of what became of it.
-var asMarked = regexp.MustCompile(` → (?:(?:answered|replied|interrupted|worked on|edited|ran|committed|pushed|opened)$|answered(?:: | \(|$)|then: ).*$`)
+var asMarked = regexp.MustCompile(` → (?:(?:answered|replied|no reply of its own|worked on|edited|ran|committed|pushed|opened)$|answered(?:: | \(|$)|then: ).*$`)
 
 // asTold is what a compaction puts before a request, or in place of some.
 var asTold = regexp.MustCompile(`^- (?:\(first of \d+ requests\) |then: |\((?:the first )?\d+ (?:found )?before later edits\) |\((?:\d+ (?:earlier|others))?(?:; )?(?:` + allReplied + `)?\)$)?`)

@@ -420,7 +420,7 @@ var commonWords = map[string]bool{"the": true, "and": true, "for": true, "you": 
 // answeredMark stands between a request and what was said to it, answeredBefore if files changed since, doneMark before what was
 // done and not told, noReply or workedOn behind
 // one whose turn the next one broke off, and repliedMark behind a first one of which nothing else is told.
-const answeredMark, answeredBefore, doneMark, noReply, workedOn, repliedMark = " → answered", " → answered (files were edited later): ", " → then: ", " → interrupted", " → worked on", " → replied"
+const answeredMark, answeredBefore, doneMark, noReply, workedOn, repliedMark = " → answered", " → answered (files were edited later): ", " → then: ", " → no reply of its own", " → worked on", " → replied"
 
 // leastAnswer is the length to which the beginning of an answer without an end is told beside its request.
 const leastAnswer = 120
