@@ -256,7 +256,8 @@ func (c *collector) result(m Message, call events.ToolCall) {
 		}
 	}
 	c.background(m, args, call.Name, text)
-	if name := rulesFile(cmp.Or(args.text(pathNames...), args.commandLine(call.Name))); name != "" && !writes.MatchString(call.Name) {
+	name := rulesFile(args.text(pathNames...), args.commandLine(call.Name))
+	if failed := m.IsError != nil && *m.IsError; name != "" && !failed && !writes.MatchString(call.Name) && args.text("repo", "repository", "owner", "project_id", "url") == "" {
 		c.ruled(name, lineNumber.ReplaceAllString(withoutBlocks(head(text, maxSaid)), ""), m.Ordinal)
 	}
 }

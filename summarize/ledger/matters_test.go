@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -145,8 +146,14 @@ func TestRulesOfFiles(t *testing.T) {
 			t.Errorf("%s: without room\n%s", name, text)
 		}
 	}
-	for line, want := range map[string]string{"cat CLAUDE.md": "CLAUDE.md", "/w/.cursorrules": ".cursorrules", "sed -n '1,9p' docs/AGENTS.md": "AGENTS.md", "echo x > AGENTS.md": "", "/w/MYAGENTS.md": "", "grep -n x AGENTS.md pier.md": ""} {
-		if got := rulesFile(line); got != want {
+	for line, want := range map[string]string{"cat CLAUDE.md": "CLAUDE.md", "/w/.cursorrules": ".cursorrules", "sed -n '1,9p' docs/AGENTS.md": "AGENTS.md", "echo x > AGENTS.md": "", "/w/MYAGENTS.md": "",
+		"curl -s https://quay.example/AGENTS.md": "", "git log -p AGENTS.md": "", "cd web && cat AGENTS.md": "AGENTS.md", "cat /tmp/quay/AGENTS.md": "", "/w/node_modules/quay/AGENTS.md": "", "https://quay.example/AGENTS.md": "",
+		"gh api repos/quay/pier/contents/AGENTS.md": "", "cat AGENTS.md | grep -v x": "", "grep -n x AGENTS.md pier.md": ""} {
+		path := ""
+		if !strings.Contains(line, " ") {
+			path, line = line, ""
+		}
+		if got := rulesFile(path, line); got != want {
 			t.Errorf("%s: %q", line, got)
 		}
 	}
@@ -184,4 +191,42 @@ func TestFindingsOfOldTurns(t *testing.T) {
 		scenarios[i].script += "assistant: Now I count the ropes that lie on the pier.\n"
 	}
 	play(t, scenarios)
+}
+
+// What a file of rules shows, strikes out or says of some case is no rule, nor is one of another project.
+func TestNoRules(t *testing.T) {
+	shows := func(text string) string { return claude("cat AGENTS.md") + "ok: " + text + "\n" }
+	const rule = `- Never push the tags by hand.\n`
+	for name, lines := range map[string]string{
+		"another repository":     `call get_file_contents {"owner":"x","repo":"y","path":"AGENTS.md"}` + "\nok: " + rule + "\n",
+		"a command that failed":  claude("cat AGENTS.md") + "fail: " + rule + "\n",
+		"an output in a message": `user: Observation:\nls\nContents of /w/AGENTS.md:\n` + rule + "\n",
+		"a part":                 shows(`# Guide\n## When releasing\n` + rule + `### Tags\n` + rule),
+		"below a part":           shows(`## When releasing\nNever push the tags by hand.`),
+		"an item":                shows(`- When you release:\n  ` + rule + `  ` + rule),
+		"a place":                shows(`In old tests:\n\n` + rule),
+		"a comment":              shows(`<!--\n` + rule + `-->`),
+		"an example":             shows(`<example>\n` + rule + `</example>`),
+		"code":                   shows(`So:\n\n    Never push the tags by hand.`),
+		"a quote":                shows(`> Never push the tags by hand.`),
+		"struck out":             shows(`You MUST ~~push the tags by hand~~.`),
+		"lifted":                 shows(`- You no longer need to ALWAYS push the tags by hand.`),
+		"a key":                  shows(`- ALWAYS push by hand with ghp_abcdefghijklmnopq in front.`),
+	} {
+		if text := Collect(script(askFerry + lines)).Trim().Text(2400); strings.Contains(text, "AGENTS.md: Never") || strings.Contains(text, "AGENTS.md: You") || strings.Contains(text, "AGENTS.md: ALWAYS") {
+			t.Errorf("%s:\n%s", name, text)
+		}
+	}
+	many := ""
+	for i := range perFile + 1 {
+		many += "- Never touch the rope " + strconv.Itoa(i) + ` of the quay.\n`
+	}
+	play(t, []scenario{
+		{"behind a case", askFerry + shows(`- When you release:\n  - Push it by hand.\n`+rule), []string{"AGENTS.md: Never push the tags by hand."}, nil},
+		{"behind a part", askFerry + shows(`## When releasing\nPush.\n## Tags\n`+rule), []string{"AGENTS.md: Never push the tags by hand."}, nil},
+		{"capitals behind others", askFerry + shows(many+`- You MUST run make lint first.`), []string{"AGENTS.md: You MUST run make lint first."}, nil},
+		{"a file that is edited", askFerry + shows(rule) + `call Edit {"file_path":"/w/AGENTS.md","old_string":"a","new_string":"b"}` + "\nok: done\n", []string{"AGENTS.md (edited since): Never push the tags by hand."}, nil},
+		{"a file with keys", askFerry + "assistant: I count the ropes on the pier of the harbour.\n" + claude("cat .env") + `ok: QUAY=a b c\n` + "\n", nil, []string{"printed"}},
+		{"a key", askFerry + "assistant: I count the ropes on the pier of the harbour.\n" + claude("node quay.mjs") + `ok: the token: abcdefghi\n` + "\n", nil, []string{"printed"}},
+	})
 }

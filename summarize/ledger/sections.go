@@ -203,7 +203,14 @@ func (v *view) rules(room int) (lines []string) {
 	room = min(room, v.spare, v.whole*mostRules/100)
 	for _, n := range highestFirst(v.l.Rules, Note.rank) {
 		said := func(i Note) bool { return strings.HasSuffix(n.Text, i.Text) }
-		if line := "- " + n.Text; lex.Runes(line) < room && !slices.ContainsFunc(v.l.Instructions, said) {
+		name, rule, _ := strings.Cut(n.Text, ": ")
+		changed := func(f File) bool {
+			return base(f.Path) == name && (len(f.Changed) > 0 && f.Changed[0] > n.Last || f.gone())
+		}
+		if slices.ContainsFunc(v.files, changed) {
+			name += " (edited since)"
+		}
+		if line := "- " + name + ": " + rule; lex.Runes(line) < room && !slices.ContainsFunc(v.l.Instructions, said) {
 			lines, room = append(lines, line), room-lex.Runes(line)-1
 		}
 	}
