@@ -73,9 +73,15 @@ var (
 )
 
 // placesOf returns the error of a run without what it says of files that are gone, and what was edited since: the files that it names, or
-// else any that matter. It is nothing if all that it names is gone or was written anew, or the test that failed was taken out.
+// else any that matter. It is nothing if all that it names is gone or was written anew, or all tests that failed were taken out.
 func (v *view) placesOf(r Run) (told, since string) {
-	if m := failedTest.FindStringSubmatch(r.Error); m != nil && v.takenOff(m[1]+m[2]+m[3]+m[4], r.Failed) {
+	off, tests := 0, failedTest.FindAllStringSubmatch(r.Error, -1)
+	for _, m := range tests {
+		if v.takenOff(m[1]+m[2]+m[3]+m[4], r.Failed) {
+			off++
+		}
+	}
+	if off > 0 && off == len(tests) {
 		return "", ""
 	}
 	var kept, names []string

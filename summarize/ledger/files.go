@@ -52,7 +52,8 @@ func (c *collector) fileCall(at uint64, tool string, op op, args arguments, end 
 	})
 	var what []string
 	c.left, c.swaps = nil, swapped(olds, news)
-	c.whole = len(olds) == 0 && len(news) > 0 && !partly.MatchString(tool+" "+args.text("command", "action", "mode", "operation"))
+	c.whole = len(olds) == 0 && len(news) > 0 && !partly.MatchString(tool+" "+args.text("command", "action", "mode", "operation")) &&
+		args.fields["append"] != true && !strings.HasPrefix(args.text("mode"), "a")
 	for i, text := range news {
 		old := ""
 		if len(olds) == len(news) {

@@ -36,6 +36,25 @@ func TestMatters(t *testing.T) {
 		{"npm run build", "build", "/w/content/quay.md", true},
 		{"npm test", "test", "/w/run.sh", true},
 		{"make docs", "build", "/w/quay.rst", true},
+		{"go test ./...", "test", "/w/quay/testdata/page.md", true},
+		{"go test ./...", "test", "/w/quay/testdata/rope.py", true},
+		{"go test ./...", "test", "/w/scripts/moor.sh", true},
+		{"go build ./...", "build", "/w/web/dist/app.js", true},
+		{"go build ./...", "build", "/w/.env", true},
+		{"go test ./...", "test", "/w/Makefile", true},
+		{"go test ./...", "test", "/w/quay.sql", true},
+		{"go test ../quay/", "test", "/w/quay/rope_test.go", true},
+		{"go test harbour.example/ferry/quay", "test", "/w/quay/rope_test.go", true},
+		{"pytest -q", "test", "/w/prompts/clerk.md", true},
+		{"pytest -q", "test", "/w/.claude/hooks/check.py", true},
+		{"pytest tests/test_quay.py", "test", "/w/tests/test_utils.py", true},
+		{"npx eslint src/quay.ts", "lint", "/w/eslint.config.js", true},
+		{"npx eslint src/quay.ts", "lint", "/w/package.json", true},
+		{"ruff check src", "lint", "/w/pyproject.toml", true},
+		{"flutter build apk", "build", "/w/android/Quay.kt", true},
+		{"python build.py", "build", "/w/src/quay.ts", true},
+		{"tox", "test", "/w/src/quay.rs", true},
+		{"./gradlew build", "build", "/w/web/quay.ts", true},
 	} {
 		v := newView(Ledger{})
 		if got := v.matters(Run{Line: tt.line, Kind: tt.kind}, tt.path); got != tt.want {
@@ -59,6 +78,7 @@ func TestWhatIsOver(t *testing.T) {
 		{"an answer before notes", "user: Why does the clerk of the ferry lose bookings?\n" + answer + readme + "assistant: ok\n", []string{"→ answered: The clerk"}, []string{"files were edited later", "before later edits"}},
 		{"an answer before code", "user: Why does the clerk of the ferry lose bookings?\n" + answer + editFerry + "assistant: ok\n", []string{"→ answered (files were edited later): The clerk"}, nil},
 		{"an answer on the notes", "user: Why does the clerk of the ferry lose bookings?\n" + "assistant: The clerk has no line for a berth in README.md, which the ferry prints as it is.\nuser: Then tell the pilots of it.\n" + readme + "assistant: ok\n", nil, []string{"→ answered: The clerk"}},
+		{"an answer about notes", "user: Why does the guide of the ferry confuse pilots?\nassistant: The guide of the ferry has no section on how berths are printed.\nuser: Then add one to it, please.\n" + readme + "assistant: ok\n", []string{"→ answered (files were edited later)"}, nil},
 		{"notes behind a run", askFerry + claude("go test ./...") + "ok: ok  \tferry/quay\t0.02s\n" + readme, []string{"go test ./... → passed\n"}, []string{"edited since"}},
 		{"code and notes behind a run", askFerry + claude("go test ./...") + "ok: ok  \tferry/quay\t0.02s\n" + editFerry + readme, []string{"→ passed; edited since: book.go\n"}, nil},
 
@@ -69,6 +89,9 @@ func TestWhatIsOver(t *testing.T) {
 		{"one of a file beside the edited", askFerry + claude(build) + fails + "\n" + editFerry, []string{"Errors: build, edits since: quay/old_rope.go:7:2"}, nil},
 		{"notes behind an error", askFerry + claude(build) + fails + "\n" + readme, []string{"Errors: build: quay/old_rope.go:7:2"}, []string{"since"}},
 		{"a test that was taken out", askFerry + claude("go test ./...") + `fail: --- FAIL: TestRope (0.01s)\n    rope_test.go:4: want 1\nFAIL` + "\n" + `call Edit {"file_path":"/w/quay/rope_test.go","old_string":"func TestRope(t *testing.T) {\n}\n","new_string":""}` + "\nok: done\n", nil, []string{"Errors"}},
+		{"one of two tests that was taken out", askFerry + claude("go test ./...") + `fail: --- FAIL: TestRope (0.01s)\n--- FAIL: TestPier (0.01s)\nFAIL` + "\n" + `call Edit {"file_path":"/w/quay/rope_test.go","old_string":"func TestRope(t *testing.T) {\n}\n","new_string":""}` + "\nok: done\n", []string{"TestPier"}, nil},
+		{"an error of a file that was added to", askFerry + claude(build) + fails + "\n" + `call write_file {"path":"/w/quay/old_rope.go","content":"x","append":true}` + "\nok: done\n", []string{"quay/old_rope.go:7:2"}, nil},
+		{"one by its mode", askFerry + claude(build) + fails + "\n" + `call write_file {"path":"/w/quay/old_rope.go","content":"x","mode":"a"}` + "\nok: done\n", []string{"quay/old_rope.go:7:2"}, nil},
 		{"a test that was changed", askFerry + claude("go test ./...") + `fail: --- FAIL: TestRope (0.01s)\n    rope_test.go:4: want 1\nFAIL` + "\n" + `call Edit {"file_path":"/w/quay/rope_test.go","old_string":"func TestRope(t *testing.T) {\n}\n","new_string":"func TestRope(t *testing.T) {\n\tt.Log()\n}\n"}` + "\nok: done\n", []string{"Errors: test, rope_test.go edited since: --- FAIL: TestRope"}, nil},
 
 		{"one step", askFerry + "assistant: Now let me write the sync into the log of the clerk.\n" + editFerry, []string{"- said before that: Now let me write"}, []string{"isn't known"}},
