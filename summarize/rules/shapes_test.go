@@ -80,6 +80,8 @@ func TestRecordsWithoutRow(t *testing.T) {
 	}{
 		"ids":             {text(`"item_id": "%d"`, 8), "\n+3 records: 4415, 4416, 4417"},
 		"names":           {text(`"name": "hall %d"`, 8), "\n+3 records: hall 4415, hall 4416, hall 4417"},
+		"with a bar":      {text(`"item_id": "a|%d"`, 8), "\n+3 records: a|4415, a|4416, a|4417"},
+		"with a comma":    {text(`"item_id": "a, %d"`, 8), " records"},
 		"too many":        {text(`"item_id": "%d"`, 80), "\n+75 records"},
 		"nothing to name": {text(`"item_id": "same", "made": "2026-03-02T10:%d"`, 8), "\n+4 records"},
 	} {

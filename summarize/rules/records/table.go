@@ -447,18 +447,19 @@ func (t *recordRows) names(records []Record, from, room int) string {
 	const longest = 20 // characters of a name
 	best, rank := "", titleRank+1
 	for _, k := range t.columns {
-		distinct, size, ordinals, times := map[string]bool{}, 0, true, false
+		distinct, size, ordinals, times, commas := map[string]bool{}, 0, true, false, false
 		for _, r := range records {
 			v := r.values[k]
 			distinct[v] = true
 			size += lex.Runes(v)
 			ordinals, times = ordinals && len(v) < len("100"), times || strings.Contains(v, ":")
+			commas = commas || strings.Contains(v, ",") // it would look like two names
 		}
 		c := (&column{name: k, kinds: distinct}).rank()
 		if k == t.columns[0] && !times {
 			c = min(c, titleRank)
 		}
-		if c < rank && !ordinals && !isMoney(k) && len(distinct) == len(records) && size <= longest*len(records) {
+		if c < rank && !ordinals && !commas && !isMoney(k) && len(distinct) == len(records) && size <= longest*len(records) {
 			best, rank = k, c
 		}
 	}
@@ -467,7 +468,7 @@ func (t *recordRows) names(records []Record, from, room int) string {
 	}
 	var list []string
 	for _, r := range records[from:] {
-		list = append(list, strings.ReplaceAll(r.values[best], "|", "/"))
+		list = append(list, r.values[best])
 	}
 	if all := strings.Join(list, ", "); lex.Runes(all) <= room && slices.Index(list, "") < 0 {
 		return all
