@@ -124,10 +124,11 @@ const maxRule = 200
 
 // printed records the output of a command that is short, or of a longer one the lines with its sums.
 func (c *collector) printed(at uint64, line, kind string, result Message, end outcome) {
+	line = head(line, maxTold) // more of it is not told
 	if result.Message == nil || end.refused || end.failed() || kind != "" && kind != "look" || strings.Contains(line, "git ") || ofKeys.MatchString(line) || started.MatchString(head(result.Content.Text(), 600)) {
 		return
 	}
-	lines := outputOf(escapes.ReplaceAllString(result.Content.Text(), ""), nil)
+	lines := outputOf(escapes.ReplaceAllString(head(result.Content.Text(), maxScan), ""), nil)
 	most, long := 12, maxPrinted
 	if kind == "look" {
 		most, long = 1, maxLine
@@ -135,7 +136,7 @@ func (c *collector) printed(at uint64, line, kind string, result Message, end ou
 	if kind == "" && (len(lines) > most || lex.Runes(strings.Join(lines, " ")) > long) {
 		var sums []string
 		for _, l := range lines {
-			if ofSum.MatchString(l) && lex.Runes(l) < maxLine {
+			if len(l) < 4*maxLine && lex.Runes(l) < maxLine && ofSum.MatchString(l) {
 				sums = append(sums, l)
 			}
 		}
@@ -150,6 +151,9 @@ func (c *collector) printed(at uint64, line, kind string, result Message, end ou
 
 // ofSum is a line of an output that sums up.
 var ofSum = regexp.MustCompile(`(?i)^\W*(?:totals?|sum|average|mean|median|overall|score|accuracy|precision|recall|coverage|result|summary|final)\b.*\d`)
+
+// maxTold bounds the part of a command's line that is read, in bytes.
+const maxTold = 4 << 10
 
 // maxPrinted bounds an output that is told whole, in code points.
 const maxPrinted = 200
