@@ -72,6 +72,12 @@ func endOf(t *testing.T, s *server, stream string) uint64 {
 // report audits the streams alone.
 func report(t testing.TB, b *broker.Broker) *audit.Report {
 	t.Helper()
+	return reportOn(t, b, audit.Filter{})
+}
+
+// reportOn audits what a filter names.
+func reportOn(t testing.TB, b *broker.Broker, f audit.Filter) *audit.Report {
+	t.Helper()
 	masker, err := secrets.Load()
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +88,7 @@ func report(t testing.TB, b *broker.Broker) *audit.Report {
 	}
 	defer scratch.Close()
 	rep, err := audit.Replay(within(t), audit.Options{
-		JetStream: b.JetStream(), Scratch: scratch, Mask: masker.Mask, Workers: 2, Now: time.Now, Rules: true, Logger: logger(t),
+		JetStream: b.JetStream(), Scratch: scratch, Mask: masker.Mask, Workers: 2, Now: time.Now, Rules: true, Logger: logger(t), Filter: f,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -109,6 +115,7 @@ func TestAcceptedLoss(t *testing.T) {
 	s.stop()
 	s.restore(backup, broker.StreamEvents)
 	s.start(s.listen)
+	before := time.Now()
 	last := grown(t, s.Conn(), "c", 150)
 
 	refuses(t, options(), recovery.ErrRewritten)
@@ -160,6 +167,9 @@ func TestAcceptedLoss(t *testing.T) {
 	rep := report(t, s.Broker)
 	for _, f := range rep.Findings {
 		t.Errorf("replay: %+v", f)
+	}
+	for _, f := range reportOn(t, s.Broker, audit.Filter{To: before}).Findings { // what says what is void came later
+		t.Errorf("replay up to the loss: %+v", f)
 	}
 	if len(rep.Losses) != 1 || rep.Losses[0].EventsSeq != kept || rep.Voided[string(events.SummaryCreated)] != uint64(len(voided)) {
 		t.Errorf("replay: losses %+v, void %v, of %d summaries", rep.Losses, rep.Voided, len(voided))
