@@ -38,6 +38,8 @@ type auditor struct {
 	stepped bool        // it belongs to a thread
 	here    []*onRecord // the records decided at it
 	remakes []remake
+	// instead holds, for the summaries that the fold made at the event, those that other rules made in their place.
+	instead map[string]string
 	was     compacted // the thread's compaction before the record being adopted
 }
 
@@ -90,6 +92,7 @@ func (a *auditor) findAt(at scope, s *state.Staged, check, want, got string) {
 func (a *auditor) begin(ctx context.Context, m broker.Stored) error {
 	err := a.afterAdopting(ctx)
 	a.current, a.stepped, a.here = m, false, a.here[:0]
+	clear(a.instead)
 	a.teller.begin(m)
 	return err
 }

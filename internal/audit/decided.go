@@ -226,9 +226,9 @@ func (a *auditor) pending(r *onRecord) {
 	}
 }
 
-// instead compares a compaction that fell back to the rules with the rule-based one in its place: both have the same
+// byRulesInstead compares a compaction that fell back to the rules with the rule-based one in its place: both have the same
 // content.
-func (a *auditor) instead(r *onRecord, rec *events.Summary) {
+func (a *auditor) byRulesInstead(r *onRecord, rec *events.Summary) {
 	held := r.st.Summary(r.st.Slot(rec.Slot).Holder)
 	if held == nil {
 		a.find(r, CheckRemade, "a compaction by rules in its place", "none")

@@ -58,7 +58,7 @@ func (a *auditor) created(r *onRecord, rec *events.Summary) {
 			a.remakes = append(a.remakes, remake{onRecord: r, rec: rec, job: job})
 		}
 	case rec.Kind == events.KindCompaction:
-		a.instead(r, rec)
+		a.byRulesInstead(r, rec)
 	case a.Rules:
 		a.remakes = append(a.remakes, remake{onRecord: r, rec: rec, job: job})
 	}

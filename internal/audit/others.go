@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"slices"
 
 	"precis/events"
@@ -49,6 +50,24 @@ func (a *auditor) sameSources(r *onRecord, want, got *events.Summary) bool {
 		return false
 	}
 	want.Trigger.Value = got.Trigger.Value
+	return true
+}
+
+// onOthers has what the fold decides stand on the summaries that are on record in the place of those that it made earlier in the step: an
+// id names the rules. It reports whether that changes anything.
+func (a *auditor) onOthers(name string, messages []string, summaries *[]string, digest *string) bool {
+	list := slices.Clone(*summaries)
+	for i, id := range list {
+		list[i] = cmp.Or(a.instead[id], id)
+	}
+	if slices.Equal(list, *summaries) {
+		return false
+	}
+	rows, err := a.lane.part.MessagesOf(name, messages)
+	if err != nil {
+		return false // what can't be read is a finding, or a doubt, of its own
+	}
+	*summaries, *digest = list, digestOf(rows, list)
 	return true
 }
 

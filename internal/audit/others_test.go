@@ -1,6 +1,7 @@
 package audit_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -71,4 +72,81 @@ func TestCountsOfOtherRules(t *testing.T) {
 			}
 		})
 	}
+}
+
+// byOtherRules has another version of the rules have made all of the records: ids name it, and what stands on other summaries their ids.
+func byOtherRules(t *testing.T, list []broker.Stored) {
+	t.Helper()
+	const version = "rules-1"
+	ids, jobs := map[string]string{}, map[string]bool{}
+	renamed := func(text string) string {
+		for old, id := range ids {
+			text = strings.ReplaceAll(text, old, id)
+		}
+		return text
+	}
+	for i, m := range list {
+		rec := map[string]any{}
+		if err := json.Unmarshal([]byte(renamed(string(m.Data))), &rec); err != nil {
+			t.Fatal(err)
+		}
+		if rec["rules_version"] != nil {
+			rec["rules_version"] = version
+		}
+		if summaries, _ := rec["source_summary_ids"].([]any); len(summaries) > 0 {
+			var sources []summarize.Source
+			for _, id := range summaries {
+				sources = append(sources, summarize.Source{ID: id.(string)})
+			}
+			rec["source_digest"] = summarize.SourceDigest(sources)
+		}
+		key, method, model := "id", version, ""
+		if strings.HasPrefix(m.Subject, string(events.SummaryStarted)) {
+			key, method, model = "summary_id", rec["prompt_version"].(string), rec["model"].(string)
+		}
+		if id, _ := rec[key].(string); rec["source_digest"] != nil && !jobs[id] {
+			made := summarize.Identity{
+				Thread: rec["thread_id"].(string), Kind: rec["kind"].(string), Slot: rec["slot"].(string), Version: uint64(rec["version"].(float64)),
+				SourceDigest: rec["source_digest"].(string), PolicyFingerprint: rec["policy_fingerprint"].(string), Method: method, Model: model,
+			}.ID()
+			rec[key], ids[id], jobs[made] = made, made, key == "summary_id"
+		}
+		data, err := json.Marshal(rec, json.Deterministic(true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list[i].Data, list[i].Header = data, clone(m.Header, renamed(m.Header.Get("ce-id")))
+	}
+	reseal(t, list)
+}
+
+// What the fold makes of other rules' compactions has this program's version in its ids, and so has what stands on them: the records
+// are no less true.
+func TestIDsOfOtherRules(t *testing.T) {
+	w := newWorld(t)
+	for i := range w.config.Policies {
+		w.config.Policies[i].Compaction.Trigger, w.config.Policies[i].Compaction.Keep = summarize.Condition{Messages: 4}, summarize.Keep{Messages: 2}
+	}
+	w.run(func(*processor.Processor) {
+		for i := range 60 {
+			w.put(line(i, "user"))
+			w.put([2]string{"thread.message.model", fmt.Sprintf(`{"message_id":"m%d","role":"user","content":"Line %d of a talk.","policy":"by-model"}`, i, i)})
+		}
+	})
+	w.proved()
+	list := w.messages(broker.StreamSummaries)
+	byOtherRules(t, list)
+	w.rewrite(broker.StreamSummaries, list)
+	rep := w.replay()
+	clean(t, rep)
+	if rep.Proved[audit.CheckTrigger] < 40 {
+		t.Errorf("%d triggers proved", rep.Proved[audit.CheckTrigger])
+	}
+	at := slices.IndexFunc(list, func(m broker.Stored) bool {
+		return strings.HasPrefix(m.Subject, string(events.SummaryCreated)) && member(t, m.Data, "slot") == events.SlotCurrent
+	})
+	list[at].Data = set(t, list[at].Data, map[string]any{"source_digest": "sha256:" + strings.Repeat("0", 64)})
+	reseal(t, list)
+	w.rewrite(broker.StreamSummaries, list)
+	named(t, w.replay(), audit.CheckSources, summaryIn(list, at))
 }

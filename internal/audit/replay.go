@@ -96,7 +96,7 @@ func rulesRunner(r *run, mask func(string) string) (*jobs.Runner, error) {
 func (r *replay) audit(l *lane, o *fold.Options) {
 	a := &auditor{
 		replay: r, lane: l, jobs: map[string]*openJob{}, again: map[place]bool{}, voided: map[string]bool{}, waiting: map[uint64]bool{},
-		tables: map[string]*pricing.Table{},
+		tables: map[string]*pricing.Table{}, instead: map[string]string{},
 	}
 	if r.tellers != nil {
 		a.teller = r.tellers[l.id]

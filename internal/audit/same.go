@@ -45,7 +45,15 @@ func (a *auditor) same(r *onRecord, d events.Record, whole bool) {
 // sameSummary compares a rule-based summary with what the rules make today. The text of another version of the rules
 // can't be recomputed, but the summary's sources and trigger can. It returns false if nothing can be compared.
 func (a *auditor) sameSummary(r *onRecord, want events.Summary, got *events.Summary, whole bool) bool {
+	made := want.ID
+	if a.onOthers(r.thread, want.SourceMessageIDs, &want.SourceSummaryIDs, &want.SourceDigest) {
+		want.ID = identity(r.thread, want.Kind, want.Slot, want.Version, want.SourceDigest, want.PolicyFingerprint, orNone(want.RulesVersion), "")
+	}
+	if id, other := a.instead[orNone(want.Replaces)]; other {
+		want.Replaces = &id
+	}
 	if a.byOthers(got) {
+		a.instead[made] = got.ID
 		a.tally.doubt(r.scope, a.otherRules(got))
 		whole = false
 		if !a.sameSources(r, &want, got) {
@@ -71,9 +79,12 @@ func (a *auditor) sameStarted(r *onRecord, want events.Started, got *events.Star
 		want.Trigger.Value = got.Trigger.Value
 	}
 	want.Head = got.Head
+	onOthers := a.onOthers(r.thread, want.SourceMessageIDs, &want.SourceSummaryIDs, &want.SourceDigest)
 	if orNone(got.PromptVersion) != orNone(want.PromptVersion) {
 		a.tally.doubt(r.scope, "started with another program's prompt")
-		want.PromptVersion = got.PromptVersion
+		want.PromptVersion, onOthers = got.PromptVersion, true
+	}
+	if onOthers && want.Model != nil {
 		want.SummaryID = identity(r.thread, want.Kind, want.Slot, want.Version, want.SourceDigest, want.PolicyFingerprint,
 			orNone(got.PromptVersion), orNone(want.Model))
 	}
