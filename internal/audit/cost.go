@@ -54,6 +54,9 @@ func (a *auditor) stands(st *thread.State, job *thread.Job) bool {
 	return !job.Superseded && a.lane.fold.JobPolicy(st, job) != nil
 }
 
+// longestJob bounds the days between the event of a job and its last call.
+const longestJob = 1000
+
 // priced checks a call's cost against its usage, at the prices of the model and table that it names.
 func (a *auditor) priced(r *onRecord, rec *events.UsageRecord) {
 	name := string(rec.Cost.PriceTable)
@@ -76,14 +79,17 @@ func (a *auditor) priced(r *onRecord, rec *events.UsageRecord) {
 		Input: rec.Usage.InputTokens, CachedInput: rec.Usage.CachedInputTokens,
 		CacheWrite: rec.Usage.CacheCreationInputTokens, Output: rec.Usage.OutputTokens,
 	}
-	var want *int64
-	// The price is that of the day on which the call began. The record is written when the job ends, or when a
-	// restarted processor finds the answer lost.
-	when := r.staged.Made
-	for _, day := range []time.Time{a.job(rec.SummaryID).madeAt, when.AddDate(0, 0, -1), when.Add(-time.Duration(rec.Usage.LatencyMS) * time.Millisecond), when} {
-		if want = table.Cost(tokens, day, rec.Model); equal(want, rec.Cost.AmountMicroUSD) {
+	// The price is that of the day on which the call began. The record is written when the job ends, or when a restarted processor finds
+	// the answer lost: that can be days later, and the job's event days before the job.
+	when, began := r.staged.Made, a.job(rec.SummaryID).madeAt
+	want := table.Cost(tokens, when, rec.Model)
+	for day := when; ; day = day.AddDate(0, 0, -1) {
+		if equal(table.Cost(tokens, day, rec.Model), rec.Cost.AmountMicroUSD) {
 			a.tally.holds(r.scope, CheckCost)
 			return
+		}
+		if day.Before(when) && day.Before(began) || day.Before(when.AddDate(0, 0, -longestJob)) {
+			break
 		}
 	}
 	a.find(r, CheckCost, micro(want)+" by price table "+name, micro(rec.Cost.AmountMicroUSD))
