@@ -14,8 +14,9 @@ import (
 // state has the first two. Times come from several clocks: the server gives its events theirs, and each processor has its own for
 // what no event decides. So some times must be equal, and others can only be bounded.
 
-// clocks is how far two clocks may be apart: a processor whose clock is wrong alters nothing.
-const clocks = time.Hour
+// clocks is how far two clocks may be apart, since a processor whose clock is wrong alters nothing: as far as those that take the time of
+// one zone for that of another.
+const clocks = 26 * time.Hour
 
 // aside checks what a summary says of its thread, and its id. A job has noted what it found when it was started.
 func (a *auditor) aside(r *onRecord, job *thread.Job, rec *events.Summary) {

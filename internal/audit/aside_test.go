@@ -67,7 +67,7 @@ func TestTamperedAsides(t *testing.T) {
 		{paid, map[string]any{"event_at": earlier}, audit.CheckEvent},
 		{paid, map[string]any{"outcome": "lucky"}, audit.CheckJob},
 		{paid, map[string]any{"usage.latency_ms": -1}, audit.CheckCost},
-		{paid, map[string]any{"usage.latency_ms": 86400000}, audit.CheckTimes},
+		{paid, map[string]any{"usage.latency_ms": 864000000}, audit.CheckTimes},
 		{paid, map[string]any{"usage.cached_input_tokens": 7}, audit.CheckCost},
 		{paid, map[string]any{"usage.attempts": 2}, audit.CheckCost},
 		{paid, map[string]any{"usage.source": "guess"}, audit.CheckCost},

@@ -44,7 +44,7 @@ func (a *auditor) possible(r *onRecord, rec *events.UsageRecord) {
 		a.find(r, CheckCost, "no amount below 0", fmt.Sprint(least))
 	}
 	began := a.job(rec.SummaryID).madeAt
-	if longest := r.staged.Made.Sub(began) + clocks; !began.IsZero() && time.Duration(u.LatencyMS)*time.Millisecond > longest {
+	if longest := max(r.staged.Made.Sub(began), 0) + clocks; !began.IsZero() && time.Duration(u.LatencyMS)*time.Millisecond > longest {
 		a.find(r, CheckTimes, "a latency of no more than "+longest.String()+": its job began then", fmt.Sprint(u.LatencyMS, " ms"))
 	}
 }

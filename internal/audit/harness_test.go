@@ -51,6 +51,8 @@ type world struct {
 	t      testing.TB
 	broker *broker.Broker
 	config *config.Config
+	// ahead is how far the processor's clock is ahead of the server's.
+	ahead time.Duration
 	// bulkFrom is how far behind the log a start takes it in bulk; 0: the processor's own.
 	bulkFrom uint64
 }
@@ -96,7 +98,7 @@ func newModel(t testing.TB) *httptest.Server {
 // run has a processor work until work returns and everything is settled.
 func (w *world) run(work func(*processor.Processor)) {
 	w.t.Helper()
-	p, err := processor.Open(w.t.Context(), processor.Options{Config: w.config, Logger: logger(w.t), Broker: w.broker, BulkFrom: w.bulkFrom})
+	p, err := processor.Open(w.t.Context(), processor.Options{Config: w.config, Logger: logger(w.t), Broker: w.broker, BulkFrom: w.bulkFrom, Now: func() time.Time { return time.Now().Add(w.ahead) }})
 	if err != nil {
 		w.t.Fatal(err)
 	}
