@@ -246,19 +246,7 @@ func (s *Step) inBranch(sum *thread.Summary, in map[string]bool) bool {
 	case sum.Kind == events.KindHistory && slices.ContainsFunc(sum.SourceSums, func(id string) bool { return s.isDropped(id) }):
 		return false
 	}
-	if sum.Kind == events.KindCompaction && slices.ContainsFunc(sum.SourceSums, func(id string) bool { return !s.sourceInBranch(id, in) }) {
-		return false // a node that an earlier rewind has taken apart
-	}
 	return !slices.ContainsFunc(sum.Sources, func(id string) bool { return !in[id] })
-}
-
-// sourceInBranch reports whether a node's source stands for the branch's messages alone.
-func (s *Step) sourceInBranch(id string, in map[string]bool) bool {
-	sum := s.st.Summary(id)
-	if sum == nil {
-		sum = got(s.f.part.Summary(s.st.Header.Thread, id))
-	}
-	return sum == nil || s.inBranch(sum, in)
 }
 
 func (s *Step) isDropped(id string) bool {

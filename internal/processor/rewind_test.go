@@ -232,27 +232,3 @@ func TestNothingToSummarizeAfterARewind(t *testing.T) {
 		t.Error("the thread is not compacted again")
 	}
 }
-
-// A node that a rewind has taken apart stands for nothing, and no fork has it: its leaves may not all be in the fork.
-func TestForkHasNoNodeThatARewindTookApart(t *testing.T) {
-	c := settings(t)
-	c.Policies[0].Compaction.Trigger, c.Policies[0].Compaction.Keep = summarize.Condition{Messages: 4}, summarize.Keep{Messages: 2}
-	s := stage(t, c)
-	defer s.finish()
-	for n := range 40 {
-		put(t, s.schedule.broker.Conn(), "thread.message.t", note(n+1))
-	}
-	s.settled()
-	if told := s.told("t"); !slices.ContainsFunc(told, func(line string) bool { return strings.HasPrefix(line, "created node:1:m1 ") }) {
-		t.Fatalf("no node was made: %q", told)
-	}
-	s.rewindTo("m7")
-	s.settled()
-	for _, name := range []string{s.beside("f", "t"), s.elsewhere("f", "t")} {
-		s.forkOf(name, "t", "m1")
-		s.settled()
-		if h := s.header(name); h.SummariesActive != 0 || h.SummariesStale != 0 {
-			t.Errorf("%s begins with %d active and %d stale summaries of one message", name, h.SummariesActive, h.SummariesStale)
-		}
-	}
-}
