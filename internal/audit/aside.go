@@ -10,8 +10,8 @@ import (
 	"precis/summarize"
 )
 
-// What a record says beside the work itself: the newest message, the policy's name that nobody knew, times, its id. The thread's
-// state has the first two. Times come from several clocks: the server gives its events theirs, and each processor has its own for
+// These checks are of what a record states besides its decision: the newest message, an unknown policy's name, times, and its id. The first
+// two are in the thread's state. Times come from several clocks: the server gives its events theirs, and each processor has its own for
 // what no event decides. So some times must be equal, and others can only be bounded.
 
 // clocks is how far two clocks may be apart, since a processor whose clock is wrong alters nothing: as far as those that take the time of

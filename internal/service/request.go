@@ -33,7 +33,7 @@ type request struct {
 	slots     chan struct{}
 	max       int // bytes of the answer
 	working   bool
-	waited    bool        // it came when the partition was another processor's or moved: whoever has it now may not have taken it for its own
+	waited    bool        // the partition was another processor's, or moving, when the request came: its owner now may have ignored the request
 	ended     func(error) // nil or called once the answer is encoded, with why there is none
 }
 

@@ -579,7 +579,7 @@ func (v *view) next(room int) []string {
 	return slices.Concat(lines[:len(lines):len(lines)], shown, []string{said + bothEnds(strings.TrimSuffix(n.Text, ":"), room-cost(shown)-lex.Runes(said)-1)})
 }
 
-// shownSince tells what commands printed with or after the last words, which the assistant has put into no words yet: the newest few.
+// shownSince returns the newest outputs of commands that came with or after the assistant's last words, so that it has said nothing about them yet.
 func (v *view) shownSince(n Note, room int) []string {
 	var lines []string
 	for _, s := range highestFirst(v.l.Shown, Note.age) {
