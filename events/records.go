@@ -377,7 +377,7 @@ type Rejected struct {
 // ConfigVersion is the version of the configurations that this program records (Config.ConfigVersion). A new key
 // anywhere in the record raises it, and so does a new value or another meaning of a key: a program that takes what it
 // does not know for absent decides something else than the one that wrote it.
-const ConfigVersion = 5
+const ConfigVersion = 6
 
 // ErrNewerConfig: a configuration on record has something that this program does not know.
 var ErrNewerConfig = errors.New("configuration on record of a newer program")

@@ -46,7 +46,7 @@ func shared(p Policy) []string {
 func toolSettings(p Policy) []string {
 	t := p.ToolOutput
 	settings := []string{
-		setting("tool_output.max_summary_chars", t.MaxSummaryChars),
+		setting("tool_output.max_summary_chars", t.MaxSummaryChars.fixed()),
 		setting("tool_output.max_input_chars", t.MaxInputChars),
 		setting("tool_output.preserve_errors", t.PreserveErrors),
 		setting("tool_output.include_metadata", t.IncludeMetadata),

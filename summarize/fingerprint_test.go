@@ -75,6 +75,20 @@ func TestFingerprintChangesWithTheResultAlone(t *testing.T) {
 	}
 }
 
+// A size by the source is another setting than any number, the number of its constant included.
+func TestFingerprintOfSizesBySource(t *testing.T) {
+	got := map[string]summarize.Size{}
+	for _, n := range []summarize.Size{summarize.Auto, 1, 800, 4000} {
+		p := summarize.Default()
+		p.ToolOutput.MaxSummaryChars = n
+		f := summarize.KindFingerprint(p, "tool_result")
+		if other, ok := got[f]; ok {
+			t.Errorf("%s and %s have one fingerprint", other, n)
+		}
+		got[f] = n
+	}
+}
+
 func TestFingerprintOfAModelCountsOnFailure(t *testing.T) {
 	p := summarize.Default()
 	p.Mode = summarize.ModeLLM

@@ -44,7 +44,7 @@ type Match struct {
 type ToolOutput struct {
 	OverChars       int  `yaml:"over_chars" json:"over_chars"`
 	OverTokens      int  `yaml:"over_tokens" json:"over_tokens"`
-	MaxSummaryChars int  `yaml:"max_summary_chars" json:"max_summary_chars"`
+	MaxSummaryChars Size `yaml:"max_summary_chars" json:"max_summary_chars"`
 	MaxInputChars   int  `yaml:"max_input_chars" json:"max_input_chars"`
 	PreserveErrors  bool `yaml:"preserve_errors" json:"preserve_errors"`
 	IncludeMetadata bool `yaml:"include_metadata" json:"include_metadata"`
@@ -52,11 +52,11 @@ type ToolOutput struct {
 
 // Compaction says when and how older messages are summarized for the prompt.
 type Compaction struct {
-	Trigger          Condition     `yaml:"trigger" json:"trigger"`
-	ContextWindow    int           `yaml:"context_window" json:"context_window"` // tokens
-	Window           string        `yaml:"window" json:"window"`                 // what its share is measured with: provider or tokenizer
-	Keep             Keep          `yaml:"keep" json:"keep"`
-	MaxSummaryTokens SummaryTokens `yaml:"max_summary_tokens" json:"max_summary_tokens"`
+	Trigger          Condition `yaml:"trigger" json:"trigger"`
+	ContextWindow    int       `yaml:"context_window" json:"context_window"` // tokens
+	Window           string    `yaml:"window" json:"window"`                 // what its share is measured with: provider or tokenizer
+	Keep             Keep      `yaml:"keep" json:"keep"`
+	MaxSummaryTokens Size      `yaml:"max_summary_tokens" json:"max_summary_tokens"`
 	// MaxSummaryChars bounds a summary in code points, in addition to its tokens; 0: four per token.
 	MaxSummaryChars int  `yaml:"max_summary_chars" json:"max_summary_chars,omitzero"`
 	SummarizeSystem bool `yaml:"summarize_system" json:"summarize_system"`

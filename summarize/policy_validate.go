@@ -69,6 +69,12 @@ func (v *policyJudge) within(key string, value, least int) {
 	}
 }
 
+func (v *policyJudge) size(key string, n Size) {
+	if n < Auto || n > most {
+		v.wrong(key, "%d is out of range; allowed: 1 to %d, or auto", int(n), most)
+	}
+}
+
 func (v *policyJudge) names(p Policy) {
 	if p.Name == "" {
 		v.wrong("name", "must be given")
@@ -110,7 +116,7 @@ func (v *policyJudge) glob(key, pattern string) {
 func (v *policyJudge) toolOutput(t ToolOutput) {
 	v.within("tool_output.over_chars", t.OverChars, 0)
 	v.within("tool_output.over_tokens", t.OverTokens, 0)
-	v.within("tool_output.max_summary_chars", t.MaxSummaryChars, 1)
+	v.size("tool_output.max_summary_chars", t.MaxSummaryChars)
 	v.within("tool_output.max_input_chars", t.MaxInputChars, 1)
 }
 
@@ -164,9 +170,7 @@ func (v *policyJudge) compaction(c Compaction) {
 	}
 	v.within("compaction.context_window", c.ContextWindow, 1)
 	v.oneOf("compaction.window", c.Window, WindowProvider, WindowTokenizer)
-	if n := c.MaxSummaryTokens; n < Auto || n > most {
-		v.wrong("compaction.max_summary_tokens", "%d is out of range; allowed: 1 to %d, or auto", int(n), most)
-	}
+	v.size("compaction.max_summary_tokens", c.MaxSummaryTokens)
 	v.within("compaction.max_summary_chars", c.MaxSummaryChars, 0)
 	v.within("compaction.keep.messages", c.Keep.Messages, 0)
 	v.within("compaction.keep.tokens", c.Keep.Tokens, 0)

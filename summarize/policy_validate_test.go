@@ -27,7 +27,7 @@ func TestValidateNamesTheSetting(t *testing.T) {
 		{func(p *summarize.Policy) { p.Tokenizer = "gpt2" }, []string{"tokenizer"}},
 		{func(p *summarize.Policy) { p.Mode, p.Provider = "llm", "" }, []string{"provider"}},
 		{func(p *summarize.Policy) { p.ToolOutput.OverChars = -1 }, []string{"tool_output.over_chars"}},
-		{func(p *summarize.Policy) { p.ToolOutput.MaxSummaryChars = 0 }, []string{"tool_output.max_summary_chars"}},
+		{func(p *summarize.Policy) { p.ToolOutput.MaxSummaryChars = -1 }, []string{"tool_output.max_summary_chars"}},
 		{func(p *summarize.Policy) {
 			p.Tools = []summarize.Tool{{Category: "x"}, {Match: "["}, {Match: "a", Keep: []string{"k", " "}, Drop: []string{"k", "a\nb"}}, {Match: "a", Keep: []string{strings.Repeat("x", 101)}}}
 		}, []string{

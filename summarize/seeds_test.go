@@ -17,9 +17,9 @@ func TestSeedThresholds(t *testing.T) {
 	p := summarize.Default()
 	for name, c := range map[string][2]int{
 		"summarize tool outputs over (characters)":         {p.ToolOutput.OverChars, 1500},
-		"longest summary (characters)":                     {p.ToolOutput.MaxSummaryChars, 800},
+		"longest summary (characters)":                     {int(p.ToolOutput.MaxSummaryChars), 800},
 		"longest input of a model (characters)":            {p.ToolOutput.MaxInputChars, 50000},
-		"longest summary of a short conversation (tokens)": {int(p.Compaction.MaxSummaryTokens.For(10_000)), 500},
+		"longest summary of a short conversation (tokens)": {int(p.Compaction.MaxSummaryTokens.Tokens(10_000)), 500},
 	} {
 		if c[0] != c[1] {
 			t.Errorf("%s: %d, want %d", name, c[0], c[1])

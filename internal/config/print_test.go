@@ -44,7 +44,8 @@ func drawConfig(rt *rapid.T) *config.Config {
 	p.Name = text.Draw(rt, "name")
 	p.Context.SummaryHeading = text.Draw(rt, "heading")
 	p.Compaction.Trigger = drawCondition(rt, 0)
-	p.Compaction.MaxSummaryTokens = rapid.SampledFrom([]summarize.SummaryTokens{summarize.Auto, 1, 700}).Draw(rt, "max_summary_tokens")
+	p.ToolOutput.MaxSummaryChars = rapid.SampledFrom([]summarize.Size{summarize.Auto, 1, 700}).Draw(rt, "max_summary_chars")
+	p.Compaction.MaxSummaryTokens = rapid.SampledFrom([]summarize.Size{summarize.Auto, 1, 700}).Draw(rt, "max_summary_tokens")
 	p.Staleness.On = rapid.SliceOfN(rapid.SampledFrom([]string{"source", "policy", "ttl"}), 0, 3).Draw(rt, "on")
 	p.Tools = []summarize.Tool{}
 	for range rapid.IntRange(0, 2).Draw(rt, "tools") {

@@ -27,7 +27,7 @@ const (
 var (
 	durationType = reflect.TypeFor[time.Duration]()
 	wordsType    = reflect.TypeFor[[]string]()
-	sizeType     = reflect.TypeFor[summarize.SummaryTokens]()
+	sizeType     = reflect.TypeFor[summarize.Size]()
 )
 
 func kindOf(v reflect.Value) scalarKind {
@@ -77,7 +77,7 @@ func setScalar(v reflect.Value, given string) error {
 		}
 		v.SetInt(int64(n))
 	case size:
-		n, err := summarize.ParseSummaryTokens(given)
+		n, err := summarize.ParseSize(given)
 		if err != nil {
 			return err
 		}

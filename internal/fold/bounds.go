@@ -116,7 +116,7 @@ type Budget struct {
 func NewBudget(c summarize.Compaction, before int64) Budget {
 	share := c.WindowShare()
 	b := Budget{omit: share < leastTokens}
-	b.Tokens = int(min(c.MaxSummaryTokens.For(before), int64(share), max(before/2, 1)))
+	b.Tokens = int(min(c.MaxSummaryTokens.Tokens(before), int64(share), max(before/2, 1)))
 	b.Chars = min(b.Tokens*charsPerToken, textChars)
 	if c.MaxSummaryChars > 0 {
 		b.Chars = min(b.Chars, c.MaxSummaryChars)

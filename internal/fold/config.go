@@ -187,6 +187,7 @@ func (c *Config) judges() (string, error) {
 // default or zero.
 //
 //	since  key                              absent
+//	6      policies[].tool_output.max_summary_chars  never: it can be "auto" since then
 //	5      policies[].context.retrieval     cli
 //	5      policies[].tools                 none: every tool was recognized (today the key is omitted for that too)
 //	4      policies[].compaction.window     tokenizer

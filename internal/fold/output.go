@@ -132,7 +132,7 @@ func InputOf(p *summarize.Policy, id string, m *events.Message, text string) rul
 	return rules.Input{
 		Category: rules.Category(own.Category), Keep: own.Keep, Drop: own.Drop,
 		MessageID: id, Reader: reader, ToolName: m.ToolName, Arguments: m.Arguments, Content: text, IsError: m.IsError, ExitCode: m.ExitCode,
-		Relevant: m.RelevantRange, MaxChars: p.ToolOutput.MaxSummaryChars,
+		Relevant: m.RelevantRange, MaxChars: p.ToolOutput.MaxSummaryChars.Chars(utf8.RuneCountInString(text)),
 		PreserveErrors: p.ToolOutput.PreserveErrors, IncludeMetadata: p.ToolOutput.IncludeMetadata,
 	}
 }

@@ -79,11 +79,11 @@ func (s *schedule) change(c *config.Config) {
 	case 9:
 		p.Staleness.Meanwhile = []string{summarize.MeanwhileServe, summarize.MeanwhileRaw}[n%2]
 	case 0:
-		p.ToolOutput.MaxSummaryChars = 400 + 200*n
+		p.ToolOutput.MaxSummaryChars = summarize.Size(400 + 200*n)
 	case 1:
 		p.ToolOutput.OverChars = 1000 + 500*n
 	case 2:
-		p.Compaction.MaxSummaryTokens = summarize.SummaryTokens(200 + 100*n)
+		p.Compaction.MaxSummaryTokens = summarize.Size(200 + 100*n)
 	case 3:
 		p.Compaction.Trigger = summarize.Condition{Any: []summarize.Condition{{Messages: 4 + n}, {Idle: time.Hour}}}
 	case 4:

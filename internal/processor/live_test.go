@@ -42,7 +42,7 @@ func TestLiveTokensAreWhatStandsInThePrompt(t *testing.T) {
 				s.settled()
 				s.checkLive(s.View)
 				if i%3 == 2 {
-					s.reload(func(c *config.Config) { c.Policies[0].ToolOutput.MaxSummaryChars = 400 + 10*i })
+					s.reload(func(c *config.Config) { c.Policies[0].ToolOutput.MaxSummaryChars = summarize.Size(400 + 10*i) })
 					s.checkLive(s.View)
 				}
 			}

@@ -35,7 +35,7 @@ func TestNoActiveSummaryOfAChangedSource(t *testing.T) {
 	for i := range 4 {
 		l.publish(t, s.schedule.broker.Conn(), *mixed/4)
 		s.tended()
-		s.reload(func(c *config.Config) { c.Policies[0].Compaction.MaxSummaryTokens = summarize.SummaryTokens(400 + i) })
+		s.reload(func(c *config.Config) { c.Policies[0].Compaction.MaxSummaryTokens = summarize.Size(400 + i) })
 	}
 	w := walked(t, s.schedule.broker)
 	active := 0

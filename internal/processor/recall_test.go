@@ -35,7 +35,7 @@ func TestCompactionsOfRealTranscripts(t *testing.T) {
 			c := settings(t)
 			p := &c.Policies[0].Compaction
 			p.Trigger, p.Keep = summarize.Condition{Tokens: 20000}, summarize.Keep{Messages: 20}
-			p.MaxSummaryTokens, p.MaxSummaryChars = summarize.SummaryTokens(tt.tokens), tt.chars
+			p.MaxSummaryTokens, p.MaxSummaryChars = summarize.Size(tt.tokens), tt.chars
 			threads, made := compacted(t, processor.Options{Config: c, Logger: logger(t)}, transcriptsOf(t, tt.set))
 			got := byPass(t, threads, made, tt.tokens)
 			if got.recall < tt.least.recall || got.artifacts < tt.least.artifacts {

@@ -14,6 +14,7 @@ import (
 	"precis/events"
 	"precis/internal/broker"
 	"precis/internal/processor"
+	"precis/summarize"
 )
 
 // until waits for something that needs no event.
@@ -226,7 +227,7 @@ func TestStoreAheadOfARecord(t *testing.T) {
 // have folded the partition under the configuration on record.
 func TestNextOwnerConfiguresAtTheEnd(t *testing.T) {
 	b := openBroker(t, t.TempDir())
-	run := func(maxChars int) {
+	run := func(maxChars summarize.Size) {
 		t.Helper()
 		c := settings(t)
 		c.Partitions, c.Cluster.Name, c.Policies[0].ToolOutput.MaxSummaryChars = 1, "c", maxChars

@@ -290,7 +290,7 @@ func (s *scene) runFamily(policy string, seed uint64) {
 		}
 		if policy == "renewed" && i%4 == 3 {
 			s.reload(func(c *config.Config) {
-				c.Policies[0].Compaction.MaxSummaryTokens = summarize.SummaryTokens(200 + 10*i)
+				c.Policies[0].Compaction.MaxSummaryTokens = summarize.Size(200 + 10*i)
 			})
 		}
 		if seed == 3 && i%10 == 9 && s.config.Policies[0].Compaction.Keep.Tokens == 0 {
