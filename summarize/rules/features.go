@@ -462,7 +462,7 @@ func (v *vocabulary) weigh(doc *document, in Input) {
 	for id := range v.words {
 		w := &v.words[id]
 		x := s.vector(int32(id))
-		w.worth = probability(&x)
+		w.worth = probability(&x, &weights)
 		switch {
 		case w.how&words.IsName != 0 && !words.Specific(w.text):
 			w.worth = nameWorth
@@ -521,10 +521,10 @@ func (v *vocabulary) shown(text string) {
 	})
 }
 
-func probability(x *vector) float64 {
+func probability(x, w *vector) float64 {
 	sum := 0.0
 	for i := range x {
-		sum += x[i] * weights[i]
+		sum += x[i] * w[i]
 	}
 	return 1 / (1 + math.Exp(-sum))
 }

@@ -187,6 +187,18 @@ func (t *tally) add(s scored) {
 	}
 }
 
+func (t *tally) merge(o tally) {
+	t.cases += o.cases
+	t.kept += o.kept
+	t.only += o.only
+	t.used += o.used
+	t.macro += o.macro
+	t.macroOnly += o.macroOnly
+	t.share += o.share
+	t.under += o.under
+	t.chars += o.chars
+}
+
 func (t tally) meanMacro() float64 { return t.macro / float64(max(1, t.cases)) }
 
 func (t tally) meanLines() float64 { return t.macroOnly / float64(max(1, t.cases)) }

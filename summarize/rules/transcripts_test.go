@@ -36,10 +36,10 @@ type record struct {
 
 // transcript is one thread, in the order of its file.
 type transcript struct {
-	id, file string
-	events   []record
-	texts    []string // each event's text by recall.py's definition
-	contents []string // the content, where it is a string
+	id, file, set string
+	events        []record
+	texts         []string // each event's text by recall.py's definition
+	contents      []string // the content, where it is a string
 }
 
 // transcripts reads the real ones, or skips the test if they are absent.
@@ -95,7 +95,7 @@ func readTranscripts(tb testing.TB, file string) []transcript {
 		if !ok {
 			i = len(list)
 			index[r.ThreadID] = i
-			list = append(list, transcript{id: r.ThreadID, file: filepath.Base(file)})
+			list = append(list, transcript{id: r.ThreadID, file: filepath.Base(file), set: filepath.Base(filepath.Dir(file))})
 		}
 		t := &list[i]
 		r.named(t.events)
