@@ -192,6 +192,9 @@ func (s *Step) branchSummaries(b *thread.Branch, in map[string]bool) (kept map[s
 		if !holds && slot.Serving != sum.ID {
 			return true, nil // replaced
 		}
+		if s.takenApart(sum, in) {
+			s.st.TakeApart(sum)
+		}
 		kept[sum.ID] = true
 		b.Summaries = append(b.Summaries, sum)
 		return true, nil
@@ -199,6 +202,9 @@ func (s *Step) branchSummaries(b *thread.Branch, in map[string]bool) (kept map[s
 	b.Summaries = append(b.Summaries, s.below(b.Summaries, in)...)
 	b.Ledgers = map[string][]byte{}
 	for _, sum := range b.Summaries {
+		if sum.Status == thread.Replaced {
+			continue // it has none, or lacks what it is made from
+		}
 		if data := got(part.Ledger(name, sum.ID)); data != nil {
 			b.Ledgers[sum.ID] = data
 		}
@@ -206,9 +212,55 @@ func (s *Step) branchSummaries(b *thread.Branch, in map[string]bool) (kept map[s
 	return kept
 }
 
+// takenApart reports whether a summary is a node that an earlier rewind took apart, and the branch lacks some of what it was made from.
+func (s *Step) takenApart(sum *thread.Summary, in map[string]bool) bool {
+	node := sum.Kind == events.KindCompaction && sum.Level > 0 && sum.Slot != events.SlotCurrent
+	return node && sum.Status == thread.Stale && s.reachesBehind(sum, in) && !s.underTops(sum.Slot)
+}
+
+// underTops reports whether a slot is that of a top, or of what one is made from now.
+func (s *Step) underTops(slot string) bool {
+	seen := map[string]bool{}
+	for queue := ids(s.st.Compaction.Tops); len(queue) > 0; queue = queue[1:] {
+		sum := s.rowOf(queue[0])
+		if sum == nil || seen[sum.Slot] {
+			continue
+		}
+		if sum.Slot == slot {
+			return true
+		}
+		seen[sum.Slot] = true
+		if holder := s.holder(sum.Slot); holder != nil {
+			queue = append(queue, holder.SourceSums...)
+		}
+	}
+	return false
+}
+
+// reachesBehind reports whether a summary was made, directly or not, from a message of the thread that is behind the branch. One that has no
+// row is not: retention has removed it, as it has for what else the branch begins with.
+func (s *Step) reachesBehind(sum *thread.Summary, in map[string]bool) bool {
+	for _, id := range sum.Sources {
+		if !in[id] && got(s.f.part.Message(s.st.Header.Thread, id)) != nil {
+			return true
+		}
+	}
+	return slices.ContainsFunc(sum.SourceSums, func(id string) bool {
+		from := s.rowOf(id)
+		return from != nil && s.reachesBehind(from, in)
+	})
+}
+
+// rowOf returns a summary of the thread as far as the step has changed it; nil if there is none.
+func (s *Step) rowOf(id string) *thread.Summary {
+	if own := s.st.Summary(id); own != nil {
+		return own
+	}
+	return got(s.f.part.Summary(s.st.Header.Thread, id))
+}
+
 // below returns the replaced summaries that those of the branch were made from: their ledgers are made from these again.
 func (s *Step) below(kept []*thread.Summary, in map[string]bool) (replaced []*thread.Summary) {
-	part, name := s.f.part, s.st.Header.Thread
 	has := make(map[string]bool, len(kept))
 	for _, sum := range kept {
 		has[sum.ID] = true
@@ -221,11 +273,7 @@ func (s *Step) below(kept []*thread.Summary, in map[string]bool) (replaced []*th
 					continue
 				}
 				has[id] = true
-				source := s.st.Summary(id)
-				if source == nil {
-					source = got(part.Summary(name, id))
-				}
-				if source != nil && source.Status == thread.Replaced && s.inBranch(source, in) {
+				if source := s.rowOf(id); source != nil && source.Status == thread.Replaced && s.inBranch(source, in) {
 					made = append(made, source)
 				}
 			}

@@ -232,3 +232,45 @@ func TestNothingToSummarizeAfterARewind(t *testing.T) {
 		t.Error("the thread is not compacted again")
 	}
 }
+
+// A node that a rewind has taken apart stands for nothing, and for nothing in a fork either, which may not have all of its leaves. The fork's own node follows it in its
+// slot, as the parent's does.
+func TestForkHasNoNodeThatARewindTookApart(t *testing.T) {
+	c := settings(t)
+	c.Policies[0].Compaction.Trigger, c.Policies[0].Compaction.Keep = summarize.Condition{Messages: 4}, summarize.Keep{Messages: 2}
+	s := stage(t, c)
+	defer s.finish()
+	notes := func(name string, from, to int) {
+		for n := from; n < to; n++ {
+			put(t, s.schedule.broker.Conn(), "thread.message."+name, note(n+1))
+		}
+		s.settled()
+	}
+	nodes := func(name string) (list []string) {
+		for _, line := range s.told(name) {
+			if strings.HasPrefix(line, "created node:1:m1 ") {
+				list = append(list, line)
+			}
+		}
+		return list
+	}
+	notes("t", 0, 40)
+	if len(nodes("t")) != 1 {
+		t.Fatalf("no node was made: %q", s.told("t"))
+	}
+	s.rewindTo("m7")
+	for _, name := range []string{s.beside("f", "t"), s.elsewhere("f", "t")} {
+		s.forkOf(name, "t", "m1")
+		s.forkOf("of-"+name, name, "")
+		s.settled()
+		for _, fork := range []string{name, "of-" + name} {
+			if h := s.header(fork); h.SummariesActive != 0 || h.SummariesStale != 0 {
+				t.Errorf("%s begins with %d active and %d stale summaries of one message", fork, h.SummariesActive, h.SummariesStale)
+			}
+			notes(fork, 50, 80)
+			if got := nodes(fork); len(got) != 1 || s.header(fork).SummariesStale != 0 {
+				t.Errorf("%s goes on with the nodes %q and %d stale summaries", fork, got, s.header(fork).SummariesStale)
+			}
+		}
+	}
+}

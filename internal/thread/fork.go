@@ -106,6 +106,14 @@ func (s *State) Forget(sum *Summary) {
 	}
 }
 
+// TakeApart has a fork begin with a stale node that stands for nothing in it: it is out of the counters, and the next one in its slot
+// replaces it.
+func (s *State) TakeApart(sum *Summary) {
+	s.Forget(sum)
+	sum.Status, sum.Serves = Replaced, false
+	sum.shed()
+}
+
 // Lineage is where a fork comes from, as answers and audits show it.
 type Lineage struct {
 	ParentThreadID string  `json:"parent_thread_id"`
