@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 
 	"precis/events"
@@ -20,7 +21,7 @@ const (
 
 // Cache reads events by sequence, recent ones from memory: the messages before a tool output are read with it, and an agent requests
 // its prompt every turn, of which all but the newest messages are those of the previous one. It is safe for concurrent use; callers
-// must not modify the events. It still returns an event that was deleted from the log by hand until it drops it.
+// must not modify the events. It still returns an event that the log has lost since: Forget drops those before the log's first.
 //
 // Every event of the log passes through it and few are read again, so an LRU list costs more than it saves. Instead
 // there are two generations: when the young events reach half of the limit they become the old ones, and the previous
@@ -33,6 +34,7 @@ type Cache struct {
 	young, old map[uint64]*events.Event
 	bytes      int    // of the young events
 	newest     uint64 // the last sequence kept: no later one has been
+	first      uint64 // the log's first sequence, as far as it is known
 }
 
 // New returns a cache over EVENTS, one of caches that share their memory; fewer than 16 count as 16.
@@ -80,9 +82,26 @@ func (c *Cache) has(seq uint64) bool {
 func (c *Cache) Keep(seq uint64, ev *events.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if seq > c.newest || !c.has(seq) {
+	if seq >= c.first && (seq > c.newest || !c.has(seq)) {
 		c.add(seq, ev)
 	}
+}
+
+// Forget drops the events before the log's first sequence, which retention has removed.
+func (c *Cache) Forget(first uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.first
+	if c.first = first; first <= before {
+		return
+	}
+	for seq, ev := range c.young {
+		if seq < first {
+			delete(c.young, seq)
+			c.bytes -= weight(ev)
+		}
+	}
+	maps.DeleteFunc(c.old, func(seq uint64, _ *events.Event) bool { return seq < first })
 }
 
 // add makes an event young, even a single one that exceeds the limit of all others together.

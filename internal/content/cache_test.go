@@ -44,3 +44,20 @@ func TestCacheIsBounded(t *testing.T) {
 		t.Error("one that is too large is not even held until the next one comes")
 	}
 }
+
+// What the log has lost at its beginning is forgotten, and not held again.
+func TestCacheForgets(t *testing.T) {
+	c := sized(nil, 10<<10)
+	ev := &events.Event{Message: &events.Message{Content: events.TextContent(strings.Repeat("x", 1000))}}
+	for seq := uint64(1); seq <= 5; seq++ {
+		c.Keep(seq, ev)
+	}
+	if len(c.old) == 0 || len(c.young) == 0 {
+		t.Fatalf("%d old events and %d young ones", len(c.old), len(c.young))
+	}
+	c.Forget(5)
+	c.Keep(4, ev)
+	if c.has(3) || c.has(4) || !c.has(5) || c.bytes != weight(ev)*len(c.young) {
+		t.Errorf("old %d, young %d of %d bytes", len(c.old), len(c.young), c.bytes)
+	}
+}

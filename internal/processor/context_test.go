@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go/jetstream"
@@ -192,6 +193,31 @@ func TestContextAfterAnEditOfWhatIsSummarized(t *testing.T) {
 	}
 	if leaves < 4 || again == 0 {
 		t.Errorf("%d summaries, %d made again", leaves, again)
+	}
+}
+
+// A prompt that had a message before retention took it has it no longer a few seconds later.
+func TestContextForgetsWhatRetentionTakes(t *testing.T) {
+	b, clock := openBroker(t, t.TempDir()), &clockAhead{}
+	p := serving(t, processor.Options{Config: settings(t), Broker: b, Logger: logger(t), Now: clock.now})
+	put(t, b.Conn(), "thread.message.t", `{"message_id":"first","role":"user","content":"The first."}`)
+	last := put(t, b.Conn(), "thread.message.t", `{"message_id":"last","role":"user","content":"The last."}`)
+	if err := p.Settled(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	if _, text := promptOf(t, b, "t", `{}`); !strings.Contains(text, "The first.") {
+		t.Fatalf("before: %s", text)
+	}
+	stream, err := b.JetStream().Stream(within(t), broker.StreamEvents)
+	if err == nil {
+		err = stream.Purge(within(t), jetstream.WithPurgeSequence(last))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock.forward(10 * time.Second)
+	if got, text := promptOf(t, b, "t", `{}`); strings.Contains(text, "The first.") || !strings.Contains(text, "The last.") || !slices.Equal(got.Dropped, []string{"first"}) {
+		t.Errorf("dropped %q, and the prompt is %s", got.Dropped, text)
 	}
 }
 

@@ -83,6 +83,7 @@ func (s *Service) makeContext(ctx context.Context, r *request, served *Served) (
 	if err != nil {
 		return nil, err
 	}
+	s.forget(ctx)
 	// One state of the store for the whole answer: no message without the events before it.
 	snapshot := s.backend.Snapshot(partition)
 	defer snapshot.Close()

@@ -33,6 +33,8 @@ const (
 	flushTimeout = 2 * time.Second
 	// tellEvery is how often the log tells of requests that are ignored.
 	tellEvery = 10 * time.Second
+	// lookEvery is how long a prompt may go on to have what retention has removed: the log's first sequence is looked up as often.
+	lookEvery = 10 * time.Second
 )
 
 // Reasons why a request is refused whatever it asks for.
@@ -99,6 +101,7 @@ type Service struct {
 	backend  Backend
 	shared   Shared // nil: this processor has all partitions
 	contents *content.Cache
+	looked   atomic.Int64 // when the log's first sequence was looked up, in nanoseconds
 	counts   *tokens.Memo
 	log      zerolog.Logger
 	odd      zerolog.Logger // of what any client can cause: now and then
@@ -234,6 +237,17 @@ func (s *Service) caughtUp() error {
 		return fault(codeUnavailable, "not caught up with the log yet; retry soon")
 	}
 	return nil
+}
+
+// forget drops contents that retention has removed from the log.
+func (s *Service) forget(ctx context.Context) {
+	now, last := s.backend.Now().UnixNano(), s.looked.Load()
+	if now-last < int64(lookEvery) || !s.looked.CompareAndSwap(last, now) {
+		return
+	}
+	if log, err := s.backend.Log().State(ctx); err == nil { // else the next look finds it
+		s.contents.Forget(log.First)
+	}
 }
 
 // told returns an answer once the state that it was read from is durable, so that no client sees what a crash could
