@@ -16,6 +16,7 @@ import (
 
 	"precis/events"
 	"precis/internal/loopback"
+	"precis/internal/slash"
 )
 
 // asking is one request whose token is known.
@@ -91,7 +92,7 @@ func (s *Server) handler() http.Handler {
 			return
 		}
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.opts.ReadTimeout + writeTimeout))
-		mux.ServeHTTP(w, r)
+		slash.Serve(mux, w, r)
 	})
 }
 

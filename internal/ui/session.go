@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"precis/internal/slash"
 )
 
 const (
@@ -121,7 +123,7 @@ func (u *UI) returns(r *http.Request) string {
 	if err != nil || from.Host != r.Host {
 		return Path
 	}
-	if _, pattern := u.mux.Handler(&http.Request{Method: http.MethodGet, Host: r.Host, URL: from}); pattern == Path {
+	if _, pattern := slash.Handler(u.mux, &http.Request{Method: http.MethodGet, Host: r.Host, URL: from}); pattern == Path {
 		return Path // it was the answer to a form itself
 	}
 	return local(from.RequestURI())

@@ -23,6 +23,7 @@ import (
 	"precis/internal/fold"
 	"precis/internal/roster"
 	"precis/internal/service"
+	"precis/internal/slash"
 	"precis/internal/timeline"
 	"precis/state"
 	"precis/summarize"
@@ -259,7 +260,7 @@ func (u *UI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "another site's page asked for this", http.StatusForbidden)
 		return
 	}
-	u.mux.ServeHTTP(w, r)
+	slash.Serve(u.mux, w, r)
 }
 
 // asked reports whether a request is no other site's doing: a link may lead here, and nothing else.

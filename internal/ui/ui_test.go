@@ -70,6 +70,15 @@ func TestPages(t *testing.T) {
 	w.wants(200, "/ui/partitions", "EVENTS", "strays", "all events are applied")
 	w.wants(200, "/ui/configuration", "over_chars: 1500", "The first configuration on record")
 	w.wants(404, "/ui/nothing", "There is no such page")
+	w.put([2]string{"thread.message.=2F", say("m1", "user", "A thread named like a path.", "")})
+	w.eventually(func() error {
+		if a := w.do("/ui/threads/%2F", nil); a.status != 200 || !strings.Contains(a.text, "A thread named like a path.") {
+			return fmt.Errorf("the page of the thread / is %d", a.status)
+		}
+		return nil
+	})
+	w.wants(200, "/ui/threads", `href="/ui/threads/%2F"`)
+	w.wants(200, "/ui/threads/%2F/prompt", "What the agent gets")
 	if a := w.do("/", nil); a.at.Path != "/ui/" {
 		t.Errorf("/ leads to %s", a.at)
 	}
