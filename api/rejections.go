@@ -25,7 +25,8 @@ type Rejection struct {
 
 // Rejections returns the events of a thread that were rejected, in order: of those behind a sequence of REJECTED (0: from the
 // beginning) the first 1,000. To read on, give the last one's Seq. An event is rejected when the processor reaches it; Thread with
-// MinEventSeq waits until it has, and its rejection is published right after that.
+// MinEventSeq waits until it has, and its rejection is published right after that. A message of REJECTED that is no rejection, which no
+// processor has published, is left out.
 //
 // It reads REJECTED itself, not through the processor.
 func (c *Client) Rejections(ctx context.Context, thread string, after uint64) ([]Rejection, error) {
@@ -70,25 +71,17 @@ func (c *Client) rejections(ctx context.Context, subject string, after uint64) (
 		if err != nil {
 			return nil, errors.Join(err, ctx.Err())
 		}
-		next, last, err := rejectionOf(msg)
+		meta, err := msg.Metadata()
 		if err != nil {
 			return nil, err
 		}
-		if list = append(list, next); last {
+		r := Rejection{Seq: meta.Sequence.Stream, RejectedAt: meta.Timestamp}
+		if err := json.Unmarshal(msg.Data(), &r.Rejected); err == nil && r.Code != "" {
+			list = append(list, r)
+		}
+		if meta.NumPending == 0 {
 			break
 		}
 	}
 	return list, nil
-}
-
-func rejectionOf(msg jetstream.Msg) (r Rejection, last bool, err error) {
-	meta, err := msg.Metadata()
-	if err != nil {
-		return r, false, err
-	}
-	if err := json.Unmarshal(msg.Data(), &r.Rejected); err != nil {
-		return r, false, fmt.Errorf("read REJECTED %d: %w", meta.Sequence.Stream, err)
-	}
-	r.Seq, r.RejectedAt = meta.Sequence.Stream, meta.Timestamp
-	return r, meta.NumPending == 0, nil
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"precis/api"
 )
 
@@ -115,7 +117,7 @@ func TestThreadIDsWithEveryByte(t *testing.T) {
 // is the id of.
 func TestThreadsNamedLikePaths(t *testing.T) {
 	w := begin(t, options{})
-	ids := []string{"//", "a/b", "a//b", "%2F", "%252F", "..", ".", "../x", "a/../b", "a/./b", "?", "#", "a b", "+", "=", ";", "\\", "threads", "é"}
+	ids := []string{"/", "//", "a/b", "a//b", "%2F", "%252F", "..", ".", "../x", "a/../b", "a/./b", "?", "#", "a b", "+", "=", ";", "\\", "threads", "é"}
 	escape := func(id string) string { return strings.ReplaceAll(url.PathEscape(id), ".", "%2E") }
 	for i, id := range ids {
 		w.put("/v1/threads/"+escape(id), message(fmt.Sprint("m", i), "This is thread "+id))
@@ -137,8 +139,55 @@ func TestThreadsNamedLikePaths(t *testing.T) {
 		w.wants(200, "GET", path+"/messages/"+fmt.Sprint("m", i), "")
 		w.wants(200, "GET", path+"/rejections", "")
 	}
+	w.put("/v1/threads/%2f", message("/", "A message named like a path"))
+	w.eventually(func() error {
+		if a := w.do("GET", "/v1/threads/%2F/messages/%2F", ""); a.status != 200 {
+			return fmt.Errorf("%d %s", a.status, a.body)
+		}
+		return nil
+	})
+	if a := w.do("DELETE", "/v1/threads/%2F", ""); a.status != 405 || a.header.Get("Allow") != "GET, HEAD" {
+		t.Errorf("%d %v", a.status, a.header)
+	}
+	w.wants(404, "GET", "/v1/%2F", "")
+	w.wants(404, "GET", "/v1/threads/%2F/", "")
+	w.wants(404, "GET", "/v1/threads/./%2F", "")
 	if p := w.wants(400, "GET", "/v1/summaries/"+strings.Repeat("s", 300), "").problem(t); strings.Contains(p.Detail, "thread") || !strings.Contains(p.Detail, "summary id") {
 		t.Errorf("of a summary's id: %s", p.Detail)
+	}
+}
+
+// What another program has put into REJECTED is no rejection, and hides none.
+func TestRejectionsBesideOthers(t *testing.T) {
+	w := begin(t, options{})
+	js, err := jetstream.New(w.broker.Conn())
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := func() {
+		for _, body := range []string{"no JSON", "{}", `["code"]`} {
+			if _, err := js.Publish(within(t), "event.rejected.t", []byte(body)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	foreign()
+	w.put("/v1/threads/t", message("m", "one"))
+	w.put("/v1/threads/t", message("m", "another"))
+	listed := func() []api.Rejection {
+		var list api.RejectionsReply
+		w.wants(200, "GET", "/v1/threads/t/rejections", "").json(t, &list)
+		return list.Rejections
+	}
+	w.eventually(func() error {
+		if list := listed(); len(list) != 1 || list[0].Code != "message_conflict" {
+			return fmt.Errorf("%+v", list)
+		}
+		return nil
+	})
+	foreign()
+	if list := listed(); len(list) != 1 {
+		t.Errorf("%+v", list)
 	}
 }
 
