@@ -239,6 +239,10 @@ func TestStopWhileTheModelIsAtWork(t *testing.T) {
 	p.end()
 	p = start(t, processor.Options{Config: c, Logger: logger(t), Broker: b})
 	got := ended(t, p, "t1", 4)
+	h, err := p.View(broker.PartitionOf("t1", c.Partitions)).Header("t1")
+	if err != nil {
+		t.Fatal(err)
+	}
 	p.end()
 	if last := got[len(got)-1]; last.Method != "llm" || !strings.HasPrefix(last.Content, "The second life's answer.") {
 		t.Errorf("ended with %+v", last)
@@ -248,5 +252,10 @@ func TestStopWhileTheModelIsAtWork(t *testing.T) {
 	}
 	if got[1].Type != "usage.recorded" || got[1].Outcome != "unknown" {
 		t.Errorf("the interrupted call is not on record: %v", types(got))
+	}
+	// The summary says what the run that made it took; the sum of all calls is that of the thread.
+	last, lost := got[len(got)-1], got[1].Cost.AmountMicroUSD
+	if cost := last.Cost.AmountMicroUSD; last.Usage.Attempts != 1 || cost == nil || lost == nil || *lost == 0 || h.CostMicroUSD != *cost+*lost {
+		t.Errorf("usage %+v and cost %+v of the summary, %d micro-dollars of the thread, %+v", last.Usage, last.Cost, h.CostMicroUSD, got[1].Cost)
 	}
 }
