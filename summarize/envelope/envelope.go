@@ -25,6 +25,8 @@ type Opened struct {
 	Beside []Member
 	// Without counts the characters of what is neither in Text nor in Beside: structured content, images.
 	Without int
+	// unsuccessful: a flag says so. An exit code beside it says more: for some programs a 1 is an answer.
+	unsuccessful bool
 }
 
 // Member is a member of a JSON object.

@@ -122,3 +122,20 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+// TestRequestRepeated: a tool that repeats a long command beside what it printed still has an envelope around that.
+func TestRequestRepeated(t *testing.T) {
+	long := strings.Repeat("echo planting a row; ", 40)
+	for _, text := range []string{"12 rows", strings.Repeat("row of apple trees\\n", 90)} {
+		o, ok := Open(`{"success":false,"stdout":"` + text + `","stderr":"","returncode":1,"command":"` + long + `"}`)
+		if !ok || !strings.HasPrefix(o.Text, text[:4]) || o.Exit == nil || *o.Exit != 1 {
+			t.Errorf("%v %.60q exit %v", ok, o.Text, o.Exit)
+		}
+		if o.Failed { // the code says it, and it can be an answer
+			t.Error("failed beside an exit code")
+		}
+	}
+	if o, _ := Open(`{"success":false,"stdout":"12 rows"}`); !o.Failed {
+		t.Error("no failure without an exit code")
+	}
+}

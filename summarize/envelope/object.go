@@ -1,6 +1,7 @@
 package envelope
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -16,6 +17,11 @@ var texts = map[string]bool{
 
 // streams are texts that stand beside each other.
 var streams = map[string]bool{"output": true, "stdout": true, "stderr": true, "error": true}
+
+// requests are the names under which tools repeat what was run.
+var requests = map[string]bool{"command": true, "cmd": true, "commandline": true, "script": true, "input": true}
+
+func repeatsRequest(m Member) bool { return requests[squeezed(m.Name)] && m.Value.Kind() == '"' }
 
 func isNamed(m Member) bool { return texts[squeezed(m.Name)] }
 
@@ -49,7 +55,7 @@ func (o *Opened) object(v jsontext.Value) bool {
 		case isStream(text) && isStream(m):
 			o.join(textOf(m.Value), i < at)
 			o.Failed = o.Failed || StatesError(m.Name, m.Value)
-		case name == "structuredcontent" || name == "meta":
+		case name == "structuredcontent" || name == "meta" || isStream(text) && repeatsRequest(m) && len(m.Value) > small:
 			o.Without += utf8.RuneCount(m.Value)
 		case m.Value.Kind() == '{':
 			inner, _ := Members(m.Value)
@@ -66,6 +72,7 @@ func (o *Opened) object(v jsontext.Value) bool {
 			}
 		}
 	}
+	o.Failed = o.Failed || o.unsuccessful && (o.Exit == nil || *o.Exit == 0)
 	return size <= allSmall
 }
 
@@ -73,7 +80,11 @@ func (o *Opened) object(v jsontext.Value) bool {
 // the others. -1: none is.
 func textIn(members []Member) int {
 	named, longest, second, all := -1, -1, 0, 0
+	ran := slices.ContainsFunc(members, isStream)
 	for i, m := range members {
+		if ran && repeatsRequest(m) {
+			continue
+		}
 		size, kind := len(m.Value), m.Value.Kind()
 		all += size
 		if isNamed(m) && (kind == '"' || kind == '[' || kind == '{') && (named < 0 || size > len(members[named].Value)) {
@@ -139,7 +150,12 @@ func (o *Opened) state(m Member, within string, text Member) {
 			return
 		}
 	case "success", "ok", "succeeded", "iserror":
-		o.Failed = o.Failed || said == strconv.FormatBool(name == "iserror")
+		if said == strconv.FormatBool(name == "iserror") {
+			if name == "iserror" {
+				o.Failed = true
+			}
+			o.unsuccessful = true
+		}
 		return
 	}
 	o.Failed = o.Failed || StatesError(m.Name, m.Value)

@@ -159,7 +159,7 @@ var toolCategories = map[string]Category{
 	"bash": CommandOutput, "sh": CommandOutput, "shell": CommandOutput, "executebash": CommandOutput, "zsh": CommandOutput,
 	"executecommand": CommandOutput, "runcommand": CommandOutput, "runterminalcmd": CommandOutput, "terminal": CommandOutput,
 	"runshellcommand": CommandOutput, "localshell": CommandOutput, "execcommand": CommandOutput, "exec": CommandOutput,
-	"bashoutput": CommandOutput, "python": CommandOutput, "executepython": CommandOutput, "executeipython": CommandOutput,
+	"bashoutput": CommandOutput, "taskoutput": CommandOutput, "python": CommandOutput, "executepython": CommandOutput, "executeipython": CommandOutput,
 	"runtests": CommandOutput, "powershell": CommandOutput, "unifiedexec": CommandOutput, "writestdin": CommandOutput,
 
 	"nixsearch": StructuredData, "gh": StructuredData, "jq": StructuredData, "query": StructuredData,

@@ -10,6 +10,7 @@ import (
 	"precis/summarize/envelope"
 	"precis/summarize/lex"
 	"precis/summarize/rules/call"
+	"precis/summarize/rules/frame"
 	"precis/summarize/rules/records"
 	"precis/summarize/rules/words"
 )
@@ -151,6 +152,7 @@ func withoutReminders(content string) string {
 // opened returns the input with the text that its output holds as the content; what a harness put around the JSON stays around the text. If
 // the JSON states with which line of its file the text begins, and the arguments do not, they do after that.
 func (in Input) opened(args call.Arguments) Input {
+	in = in.unframed(args)
 	source := proper(in.Content)
 	o, ok := envelope.Open(source)
 	if !ok || strings.TrimSpace(o.Text) == "" || len(in.Drop) > 0 && !opensWithout(source, in.Drop) || isDataFile(args, source, o.Text) {
@@ -167,7 +169,8 @@ func (in Input) opened(args call.Arguments) Input {
 	if o.Failed {
 		in.IsError = &o.Failed
 	}
-	in.held, in.quoted, in.without = true, o.Quoted, o.Without
+	in.held, in.quoted, in.without = true, in.quoted || o.Quoted, in.without+o.Without
+	in = in.unframed(args)
 	if _, from := args.Shown(); from == 1 && o.Line > 1 {
 		args["start_line"] = jsontext.Value(itoa(o.Line)) // the call has it under another name
 	}
@@ -176,6 +179,26 @@ func (in Input) opened(args call.Arguments) Input {
 		asked, _ := args.Named(m.Name)
 		return slices.Contains(in.Drop, m.Name) || slices.Equal(asked, m.Value) || path != "" && records.PlainValue(m.Value) == path // the call says it
 	})
+	return in
+}
+
+// unframed returns the input without what a harness puts around what a command printed, and with the exit code that it states.
+func (in Input) unframed(args call.Arguments) Input {
+	o, ok := frame.Open(in.Content, args.ShellLine())
+	if !ok {
+		return in
+	}
+	in.without += max(0, lex.Runes(in.Content)-lex.Runes(o.Text))
+	in.Content, in.quoted = o.Text, in.quoted || o.Report
+	if in.ExitCode == nil {
+		in.ExitCode = o.Exit
+	}
+	if o.Running {
+		in.ExitCode = nil
+	}
+	if o.Failed {
+		in.IsError = &o.Failed
+	}
 	return in
 }
 
