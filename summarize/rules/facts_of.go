@@ -55,7 +55,7 @@ var changesDir = regexp.MustCompile(`^\s*cd (?:"[^"]*"|'[^']*'|[^\s;&|]+)\s*(?:&
 
 // asked returns the request: the command, else the other arguments.
 func (f *facts) asked(args call.Arguments) {
-	command := args.Command()
+	command := cmp.Or(args.Typed(), args.Command())
 	if command == "" {
 		name, text := args.Brief()
 		f.add(name, lex.Clip(text, maxCommand))
@@ -80,7 +80,7 @@ func (f *facts) write(args call.Arguments, doc *document) {
 var filtered = regexp.MustCompile(`(?:^|[^|])\|&?\s*(?:[^|&\st]|t[^e])`)
 
 // ofPackage matches the line that Go's test runner ends a package with.
-var ofPackage = regexp.MustCompile(`^(ok|FAIL|\?) +([\w./-]+) +(?:\(cached\)|[\d.]+s\b|\[)`)
+var ofPackage = regexp.MustCompile(`^(ok|FAIL|\?) +([\w./-]+) +(?:\(cached\)|[\d.]+s\b|\[(?:no test|no statements|build failed|setup failed))`)
 
 // packages sums up what Go's test runner, which does not, says of each package: "22 ok, 3 untested". It is empty for an output of which a part is
 // missing, or of several runs, and if packages failed in what was read with success.
@@ -119,7 +119,7 @@ func tests(t verdict.Tally) string {
 	if t.HasFailed {
 		counts = append(counts, itoa(t.Failed)+" failed")
 	}
-	if len(counts) > 0 && t.Errors > 0 {
+	if t.Errors > 0 {
 		counts = append(counts, lex.Counted(t.Errors, "error"))
 	}
 	return strings.Join(counts, ", ")
@@ -140,7 +140,12 @@ func (f *facts) listing(args call.Arguments, doc *document) {
 	if total, in, ok := doc.sumOfCounts(); ok && len(in) == 0 && countsOnly(args) {
 		kinds, entries = "", total
 	}
-	f.add("Entries", doc.atLeast(entries))
+	if listsAlone(args) {
+		f.add("Entries", doc.atLeast(entries))
+	} else { // lines of other commands are none
+		kinds = ""
+		f.add("Output", lex.Counted(doc.total, "line"))
+	}
 	if strings.Contains(kinds, ", ") { // the pattern says what all of them are
 		f.add("Kinds", kinds)
 	}
@@ -148,6 +153,20 @@ func (f *facts) listing(args call.Arguments, doc *document) {
 	if entries == 0 {
 		f.nothing()
 	}
+}
+
+// listsAlone reports whether no other command of the call prints more than a heading beside its listings.
+func listsAlone(args call.Arguments) bool {
+	return !slices.ContainsFunc(shell.Steps(args.Command()), func(step shell.Step) bool {
+		name := programOf(strings.Join(step.Words, " "))
+		return step.Op != "|" && name != "" && commandCategories[name] != DirectoryListing && !quietPrograms[name]
+	})
+}
+
+// quietPrograms print a line at most.
+var quietPrograms = map[string]bool{
+	"cd": true, "echo": true, "printf": true, "true": true, ":": true, "export": true, "set": true, "pwd": true, "mkdir": true, "test": true, "[": true, "sleep": true,
+	"rm": true, "cp": true, "mv": true, "touch": true, "which": true, "for": true, "do": true, "done": true, "if": true, "then": true, "fi": true, "else": true, "exit": true, "wc": true,
 }
 
 // treeTotal is tree's last line, "16 directories, 11 files".

@@ -496,6 +496,9 @@ func (s *scan) read() words {
 					bad, w.soft, w.softLast = false, line, true
 				}
 				runner.add(s.lines, i, t)
+			case isTally && t.Errors > 0 && testErrors.MatchString(line):
+				bad = true
+				runner.add(s.lines, i, t)
 			case isTally && t.Errors > 0:
 				w.soft, w.softLast, bad = line, true, (checkerSums.MatchString(line) || endsErrors.MatchString(line)) && !s.ofData(line, t)
 			case isTally:
@@ -736,10 +739,17 @@ func runnersSum(line string, t Tally) bool {
 	if otherThings.MatchString(low) || ofFile.MatchString(line) || t.weak && !strings.Contains(low, "test") {
 		return false
 	}
-	return t.HasPassed || t.HasFailed && countsTests.MatchString(low)
+	return t.HasPassed || t.HasFailed && countsTests.MatchString(low) || testErrors.MatchString(line)
 }
 
-var countsTests = regexp.MustCompile(`\btests?\b|examples?,|\bruns,|^\W*\d+ fail(?:ed|ing)?\b(?: in [\d.]+s)?\W*$|^\W*fail:? +\d+$`)
+// alsoCounted are what a runner counts beside what failed, and how long it took.
+const alsoCounted = `(?:, \d+ (?:skipped|deselected|xfailed|xpassed|pending|todo|rerun|warnings?|errors?))*(?: in [\d.]+s(?: \([\d:]+\))?)?\W*$`
+
+var (
+	countsTests = regexp.MustCompile(`\btests?\b|examples?,|\bruns,|^\W*\d+ fail(?:ed|ing)?\b` + alsoCounted + `|^\W*fail:? +\d+$`)
+	// testErrors is the sum of a runner whose tests could not even begin: "=== 5 errors in 30.28s ===".
+	testErrors = regexp.MustCompile(`^=+ (?:\d+ (?:skipped|deselected|warnings?), )*\d+ errors?` + alsoCounted)
+)
 
 // ofFile matches the line of one file of tests: "❯ src/a.test.ts (3 tests | 1 failed) 12ms".
 var ofFile = regexp.MustCompile(`^(?:[^\w\s] )?\S+\.\w+ \(\d+ tests?\b`)

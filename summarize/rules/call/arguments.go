@@ -90,8 +90,11 @@ func (a Arguments) Command() string {
 	return ""
 }
 
-// ShellLine returns the shell command; some agents give a list of words (["bash","-lc","…"]), of which it is the last.
-func (a Arguments) ShellLine() string {
+// ShellLine returns the shell command, that of PowerShell in the words of another shell where it shows something.
+func (a Arguments) ShellLine() string { return plainShell(a.Typed()) }
+
+// Typed returns the shell command as it was given; some agents give a list of words (["bash","-lc","…"]), of which it is the last.
+func (a Arguments) Typed() string {
 	if s := a.Text("command", "cmd", "bash_command", "command_line"); s != "" {
 		return s
 	}
@@ -100,7 +103,7 @@ func (a Arguments) ShellLine() string {
 		if json.Unmarshal(a[name], &words, envelope.Lenient) != nil || len(words) == 0 {
 			continue
 		}
-		if len(words) >= 3 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
+		if len(words) >= 3 && strings.HasPrefix(words[1], "-") && (strings.HasSuffix(words[1], "c") || strings.EqualFold(words[1], "-command")) {
 			return words[2]
 		}
 		return strings.Join(words, " ")

@@ -1,0 +1,209 @@
+package call
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+)
+
+// PowerShell has programs of its own to show files and directories. What is asked for is the same as of another shell's: the line is read as if
+// those were called.
+
+// cmdlets are those programs and their short names, in lower case.
+var cmdlets = map[string]string{
+	"get-content": "cat", "gc": "cat", "type": "cat",
+	"get-childitem": "ls", "gci": "ls", "dir": "ls",
+	"select-string": "grep", "sls": "grep", "findstr": "grep",
+	"select-object": "select", "select": "select",
+}
+
+// plainShell rewrites the steps of a PowerShell line that show something in the words of another shell; any other line is unchanged.
+func plainShell(line string) string {
+	line = withinPowerShell(line)
+	first, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+	if to := cmdlets[strings.ToLower(first)]; to == "" || to == "select" || first == "type" && !strings.ContainsAny(line, `\.`) {
+		return line
+	}
+	var b strings.Builder
+	for _, step := range cutSteps(line) {
+		b.WriteString(step.before)
+		b.WriteString(plainStep(step.words, step.text))
+	}
+	return b.String()
+}
+
+// withinPowerShell returns what a line gives PowerShell to run.
+func withinPowerShell(line string) string {
+	trimmed := strings.TrimSpace(line)
+	name, rest, _ := strings.Cut(trimmed, " ")
+	name = strings.ToLower(strings.TrimSuffix(name[strings.LastIndexAny(name, `/\`)+1:], ".exe"))
+	if name != "powershell" && name != "pwsh" {
+		return line
+	}
+	for {
+		var word string
+		word, rest, _ = strings.Cut(strings.TrimSpace(rest), " ")
+		switch low := strings.ToLower(word); {
+		case low == "-command" || low == "-c":
+			rest = strings.TrimSpace(rest)
+			if n := len(rest); n > 1 && (rest[0] == '"' || rest[0] == '\'') && rest[n-1] == rest[0] {
+				rest = rest[1 : n-1]
+			}
+			return rest
+		case low == "-executionpolicy": // with a value
+			_, rest, _ = strings.Cut(strings.TrimSpace(rest), " ")
+		case !strings.HasPrefix(low, "-"):
+			return line
+		}
+	}
+}
+
+// step is one command of a line, its words without quotes, and what is between it and the one before.
+type step struct {
+	before, text string
+	words        []string
+}
+
+// cutSteps splits a line at ; and | outside quotes. A backslash is no escape there.
+func cutSteps(line string) (list []step) {
+	var s step
+	var word strings.Builder
+	quote, has, start := byte(0), false, 0
+	end := func() {
+		if has || word.Len() > 0 {
+			s.words = append(s.words, word.String())
+		}
+		word.Reset()
+		has = false
+	}
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			} else {
+				word.WriteByte(c)
+			}
+		case c == '"' || c == '\'':
+			quote, has = c, true
+		case c == ';' || c == '|' || c == '\n':
+			end()
+			s.text = line[start:i]
+			list = append(list, s)
+			s, start = step{before: string(c) + " "}, i+1
+		case c == ' ' || c == '\t':
+			end()
+		default:
+			word.WriteByte(c)
+		}
+	}
+	end()
+	s.text = line[start:]
+	return append(list, s)
+}
+
+// plainStep is one step in the words of another shell; the text as it is if it is none of the cmdlets.
+func plainStep(words []string, text string) string {
+	if len(words) == 0 {
+		return text
+	}
+	to := cmdlets[strings.ToLower(words[0])]
+	if to == "" {
+		return text
+	}
+	values, flags, plain := map[string]string{}, map[string]bool{}, []string(nil)
+	for i := 1; i < len(words); i++ {
+		name := strings.ToLower(words[i])
+		switch {
+		case !strings.HasPrefix(name, "-") && !(to == "grep" && strings.HasPrefix(name, "/")):
+			plain = append(plain, words[i])
+		case takesValue[name] && i+1 < len(words):
+			values[name] = words[i+1]
+			i++
+		default:
+			flags[name] = true
+		}
+	}
+	path := cmp.Or(values["-path"], values["-literalpath"])
+	switch to {
+	case "cat":
+		paths := plain
+		if path != "" {
+			paths = []string{path}
+		}
+		first, last := cmp.Or(values["-totalcount"], values["-first"], values["-head"]), cmp.Or(values["-tail"], values["-last"])
+		out := "cat"
+		switch {
+		case first != "":
+			out = "head -n " + first
+		case last != "":
+			out = "tail -n " + last
+		}
+		for _, p := range paths {
+			out += " " + quote(slashes(p))
+		}
+		return out + " "
+	case "ls":
+		out := "ls"
+		if flags["-recurse"] || flags["-r"] || flags["/s"] {
+			out = "find"
+		}
+		for _, p := range append(plain, path) {
+			if p != "" {
+				out += " " + quote(slashes(p))
+			}
+		}
+		return out + " "
+	case "grep":
+		pattern := values["-pattern"]
+		if pattern == "" && len(plain) > 0 {
+			pattern, plain = plain[0], plain[1:]
+		}
+		out := "grep -n " + quote(pattern)
+		for _, p := range append(plain, path) {
+			if p != "" {
+				out += " " + quote(slashes(p))
+			}
+		}
+		return out + " "
+	}
+	out := ""
+	if skip := values["-skip"]; skip != "" {
+		out = "tail -n +" + next(skip)
+	}
+	if first := cmp.Or(values["-first"], values["-last"]); first != "" {
+		if out != "" {
+			out += " | "
+		}
+		out += map[bool]string{true: "head -n ", false: "tail -n "}[values["-first"] != ""] + first
+	}
+	if out == "" {
+		return text
+	}
+	return out + " "
+}
+
+// takesValue are options with a value.
+var takesValue = map[string]bool{
+	"-path": true, "-literalpath": true, "-totalcount": true, "-first": true, "-head": true, "-tail": true, "-last": true, "-skip": true, "-pattern": true,
+	"-encoding": true, "-filter": true, "-include": true, "-exclude": true, "-depth": true, "-context": true, "-erroraction": true, "-readcount": true,
+}
+
+func slashes(path string) string { return strings.ReplaceAll(path, `\`, "/") }
+
+// quote returns a word that another shell reads as it is.
+func quote(word string) string {
+	if word != "" && !strings.ContainsAny(word, " \t\"'`$&;|<>()[]{}*?#~!\\") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// next is the number behind one.
+func next(number string) string {
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return "1"
+	}
+	return strconv.Itoa(n + 1)
+}
