@@ -155,11 +155,18 @@ func (f *facts) listing(args call.Arguments, doc *document) {
 	}
 }
 
-// listsAlone reports whether no other command of the call prints more than a heading beside its listings.
+// listsAlone reports whether no other command of the call prints more than a heading beside its listings. The first one that prints is what the
+// output was recognized by.
 func listsAlone(args call.Arguments) bool {
+	first := true
 	return !slices.ContainsFunc(shell.Steps(args.Command()), func(step shell.Step) bool {
 		name := programOf(strings.Join(step.Words, " "))
-		return step.Op != "|" && name != "" && commandCategories[name] != DirectoryListing && !quietPrograms[name]
+		if step.Op == "|" || name == "" || quietPrograms[name] || commandCategories[name] == DirectoryListing {
+			return false
+		}
+		other := !first
+		first = false
+		return other || commandCategories[name] == FileContent
 	})
 }
 
@@ -208,7 +215,7 @@ func (d *document) kinds() (text string, entries int) {
 // entryKind returns the extension of a listing's entry, or that it is a directory; empty if unknown.
 func entryKind(entry string) string {
 	name := entry[strings.LastIndexFunc(entry, unicode.IsSpace)+1:]
-	if strings.HasSuffix(name, "/") || entry[0] == 'd' && len(strings.Fields(entry)) > 6 {
+	if strings.HasSuffix(name, "/") || entry[0] == 'd' && len(strings.Fields(entry)) > 6 || strings.HasPrefix(entry, "d----") || strings.Contains(entry, " <DIR> ") {
 		return "directories"
 	}
 	base := name[strings.LastIndexByte(name, '/')+1:]

@@ -25,7 +25,10 @@ var (
 	longEntry  = regexp.MustCompile(`^[-dlbcps][rwxsStT-]{9}\S*\s+\d+\s+\S+\s+\S+\s+\S+\s+\w+\s+\w+\s+\S+\s(.+)$`)
 	treeEntry  = regexp.MustCompile(`^((?:[│ ]   |\|   |[│|]  )*)[├└|` + "`" + `][─-]+ (.+)$|^((?:  )*)- (\S.*)$`)
 	plainEntry = regexp.MustCompile(`^[\w./@+~,()\[\]$=%#\\-]+(?: [\w.()-]+){0,2}$`)
-	NoEntry    = regexp.MustCompile(`^(?:total \d+|\d+ director.*|\(Results are.*|Found \d+.*|NOTE:.*|There are more than.*|</?\w+>|- (?:/\S+/|[A-Z]:\\.*\\))$`)
+	NoEntry    = regexp.MustCompile(`^(?:total \d+|\d+ director.*|\(Results are.*|Found \d+.*|NOTE:.*|There are more than.*|</?\w+>|- (?:/\S+/|[A-Z]:\\.*\\)|\s*Directory(?: of|:) [A-Z]:\\.*|Mode +LastWriteTime +Length Name\s*|---- +-------------.*|\s*\d+ (?:File|Dir)\(s\).*|\s?Volume (?:in drive|Serial Number).*)$`)
+	// Windows names the directory above its entries, each with its mode, or else with its time in front.
+	inDirectory = regexp.MustCompile(`^\s*Directory(?: of|:) ([A-Z]:\\.*)$`)
+	windowsName = regexp.MustCompile(`^(?:([dl])?[-darhsl]{5,6} +\S+ +\d+:\d+(?: [AP]M)? +(?:\d+ )?|\d\d[/.-]\d\d[/.-]\d{2,4} +\d+:\d+(?: [AP]M)? +(?:(<DIR>)|[\d,.]+) +)(\S.*)$`)
 )
 
 // longestEntry bounds a line of a listing, in bytes, and mostEntries its entries.
@@ -42,7 +45,19 @@ func Paths(text string) (paths []string, ok bool) {
 			others++
 			continue
 		}
+		if m := inDirectory.FindStringSubmatch(line); m != nil {
+			at = strings.ReplaceAll(m[1], `\`, "/")
+			continue
+		}
 		if strings.TrimSpace(line) == "" || NoEntry.MatchString(line) {
+			continue
+		}
+		if m := windowsName.FindStringSubmatch(line); m != nil {
+			if name := m[3]; m[1]+m[2] != "" && name != "." && name != ".." {
+				paths = append(paths, joinPath(at, name)+"/")
+			} else if m[1]+m[2] == "" {
+				paths = append(paths, joinPath(at, name))
+			}
 			continue
 		}
 		if len(paths) >= mostEntries {
