@@ -115,10 +115,10 @@ func urgentLines(f *facts, doc *document) (lines, traces []int) {
 	case len(doc.lines) == 0, ended == verdict.Success && f.ended.Line != "", len(f.errors) == 0 && ended != verdict.Failure && f.status == statusSuccess:
 		return nil, nil
 	case len(f.errors) == 0:
-		return append(diagnosed(doc), firstLines(doc, 3)...), nil
+		return append(append(doc.markedTests(f), diagnosed(doc)...), firstLines(doc, 3)...), nil
 	}
 	first, last := f.errors[0], f.errors[len(f.errors)-1]
-	lines = doc.failedTests(f.errors)
+	lines = doc.failedTests(append(doc.markedTests(f), f.errors...))
 	most := mostUrgent
 	if f.ended.Verdict != verdict.Failure {
 		most = mostPartial
@@ -214,12 +214,75 @@ func (d *document) failedTests(lines []int) []int {
 	seen := map[string]bool{}
 	for _, i := range lines {
 		text := d.lines[i].text
-		if len(named) < mostTests && namesFailure(text) && !seen[text] {
+		if len(named) < mostTests && (namesFailure(text) || strings.HasPrefix(text, "⨯ ")) && !seen[text] {
 			seen[text] = true
 			named = append(named, i)
 		}
 	}
 	return named
+}
+
+// failedMarks are what runners put in front of a test that failed, and nothing else does where tests have.
+var failedMarks = []string{"✕ ", "✗ ", "× ", "✘ ", "⨯ ", "not ok ", "● "}
+
+// suiteSign stands between a suite and its test.
+const suiteSign = " › "
+
+// markedTests returns the lines by which a runner that counts failed tests marks them, whatever they are named: one for each test. A test's suites
+// are told with it only where it is listed nowhere else, and not if they are long.
+func (d *document) markedTests(f *facts) (list []int) {
+	if f.ended.Verdict != verdict.Failure || f.ended.Tests.Failed == 0 {
+		return nil
+	}
+	var full []int
+	seen := map[string]bool{}
+	for i := range d.lines {
+		l := &d.lines[i]
+		at := slices.IndexFunc(failedMarks, func(mark string) bool { return strings.HasPrefix(l.text, mark) && len(l.text) > len(mark) })
+		switch {
+		case at < 0 && len(list) < mostTests && namesFailed(l.text):
+			list = append(list, i)
+			seen[ofTest(l.text)] = true
+		case at < 0 || strings.Contains(l.text, "# TODO") || strings.Contains(l.text, "# SKIP"):
+		case strings.HasPrefix(l.text, "● "):
+			if strings.Contains(l.text, suiteSign) {
+				full = append(full, i)
+			}
+		case len(list) < mostTests:
+			list = append(list, i)
+			seen[ofTest(l.text[len(failedMarks[at]):])] = true
+		}
+	}
+	for _, i := range full {
+		l := &d.lines[i]
+		last := l.text[strings.LastIndex(l.text, suiteSign)+len(suiteSign):]
+		if len(list) == mostTests || seen[ofTest(last)] {
+			continue
+		}
+		seen[ofTest(last)] = true
+		if list = append(list, i); len(l.text) > longestTest {
+			l.text, l.altered = "● …"+suiteSign+last, true
+		}
+	}
+	return list
+}
+
+// otherFailed are lines of one failed test in the words of other runners.
+var otherFailed = regexp.MustCompile(`^(?:\d+\) [\w\\.]+::\w|FAILED +[\w\\/.:-]+(?: > |::)|Failed [\w.+]+(?:\(.*\))? \[\d|test \S+ \.\.\. FAILED$|\w[\w.$]* > .+ FAILED$)`)
+
+func namesFailed(text string) bool {
+	return len(text) > len("FAILED") && strings.IndexByte("F0123456789t", text[0]) >= 0 && otherFailed.MatchString(text) || strings.HasSuffix(text, " FAILED") && otherFailed.MatchString(text)
+}
+
+// longestTest is up to how long a test is told with its suites, in bytes.
+const longestTest = 90
+
+// ofTest is a test's name without the time that it took.
+func ofTest(text string) string {
+	if at := strings.LastIndex(text, " ("); at > 0 && strings.HasSuffix(text, "s)") {
+		text = text[:at]
+	}
+	return strings.TrimSpace(text)
 }
 
 // namesFailure matches a runner's line about one failed test.
