@@ -42,7 +42,7 @@ type line struct {
 	aside    bool    // it says nothing without the lines around it: it is shown with all of them, or not
 	around   bool    // it is around a change: it may be shown behind one
 	piece    int32   // of a diff: which of its hunks the line is of, by number; 0: it neither changed nor is around a change
-	altered  bool    // its source contains control sequences, so that it differs from the shown text
+	altered  bool    // its source contains control sequences other than colours, so that it differs from the shown text
 }
 
 // dull reports whether a line says nothing that a reader looks for.
@@ -218,8 +218,8 @@ func (d *document) unplaced() {
 	}
 }
 
-// alteredLines returns which lines cleaning changed, by their 1-based numbers; nil if none. Cleaning
-// removes no line breaks.
+// alteredLines returns which lines cleaning changed by more than their colours, by their 1-based numbers; nil if none: what a runner prints in
+// colour is what matters most of what it says. Cleaning removes no line breaks.
 func alteredLines(content, cleaned string) []bool {
 	if len(content) == len(cleaned) {
 		return nil
@@ -228,7 +228,7 @@ func alteredLines(content, cleaned string) []bool {
 	for content != "" || cleaned != "" {
 		was, restWas, _ := strings.Cut(content, "\n")
 		is, restIs, _ := strings.Cut(cleaned, "\n")
-		altered = append(altered, strings.TrimSuffix(was, "\r") != is)
+		altered = append(altered, clean.Uncolored(strings.TrimSuffix(was, "\r")) != is)
 		content, cleaned = restWas, restIs
 	}
 	return altered

@@ -41,6 +41,16 @@ func stripControl(s string) string {
 	return string(out)
 }
 
+// Uncolored returns a line without the sequences that set colours and weights.
+func Uncolored(line string) string {
+	if strings.IndexByte(line, 0x1b) < 0 {
+		return line
+	}
+	return colors.ReplaceAllString(line, "")
+}
+
+var colors = regexp.MustCompile("\x1b\\[[0-9;:]*[mK]")
+
 func dropLastRune(b []byte) []byte {
 	if len(b) == 0 || b[len(b)-1] == '\n' {
 		return b
