@@ -49,11 +49,12 @@ func TestColouredFailure(t *testing.T) {
 	for _, tree := range strings.Fields("apple pear plum cherry quince medlar almond walnut hazel fig olive lemon lime orange peach apricot damson mulberry elder rowan") {
 		fmt.Fprintf(&b, "checking /srv/orchard/%s.yaml against %s_rows-1.2.0 (%s)\r\n", tree, tree, strings.ToUpper(tree))
 	}
+	rule := strings.Repeat("=", 76)
 	red := func(text string) { fmt.Fprintf(&b, "\x1b[1m\x1b[31m%s\x1b[0m\r\n", text) }
-	b.WriteString("Successfully installed pluggy-1.6.0 pytest-8.4.1\r\n=============== FAILURES ===============\r\n\x1b[31m\x1b[1m_________ test_owner _________\x1b[0m\r\n\r\n")
+	b.WriteString("Successfully installed pluggy-1.6.0 pytest-8.4.1\r\n" + rule + " FAILURES " + rule + "\r\n\x1b[31m\x1b[1m_________ test_owner _________\x1b[0m\r\n\r\n")
 	red(">       assert row.owner, 'the row has no owner'")
 	red("E       AssertionError: the row has no owner")
-	b.WriteString("\r\n\x1b[1m\x1b[31m/tests/test_rows.py\x1b[0m:39: AssertionError\r\n=============== PASSES ===============\r\n")
+	b.WriteString("\r\n\x1b[1m\x1b[31m/tests/test_rows.py\x1b[0m:39: AssertionError\r\n" + rule + " PASSES " + rule + "\r\n")
 	b.WriteString("\x1b[31mFAILED\x1b[0m ../tests/test_rows.py::\x1b[1mtest_owner\x1b[0m - AssertionError: the row has no owner\r\n\x1b[31m====== \x1b[31m\x1b[1m1 failed\x1b[0m, \x1b[32m2 passed\x1b[0m\x1b[31m in 0.03s\x1b[0m\x1b[31m ======\x1b[0m\r\n")
 	text := ToolOutput(Input{ToolName: "run_shell", Arguments: []byte(`{"cmd":"bash run-tests.sh"}`), Content: b.String(), MessageID: "m1", MaxChars: 400, PreserveErrors: true}).Text
 	for _, part := range []string{"E AssertionError: the row has no owner", "test_rows.py:39", "FAILED ../tests/test_rows.py::test_owner"} {
