@@ -215,11 +215,11 @@ func (v *view) failedSince(r Run) bool {
 	})
 }
 
-// cleanSince reports whether a failed run was made again later, or one that does all of it, and showed no error the last time.
-func (v *view) cleanSince(failed Run) bool {
+// cleanSince reports whether a run was made again after its end that is known, or one that does all of it, and showed no error the last time.
+func (v *view) cleanSince(known Run) bool {
 	newest := Run{}
 	for _, r := range v.l.Runs {
-		if r.Last > max(failed.Failed, newest.Last) && r.covers(failed, v.read) {
+		if r.Last > max(known.Ended, newest.Last) && r.covers(known, v.read) {
 			newest = r
 		}
 	}

@@ -214,7 +214,7 @@ ok: I did it. I read quay/rope.go.\n\n### Files modified\n- ` + "`pier/wood.go`"
 		{"a directory of the line", ask + bash("cd quay && sed -i s/a/b/ plan.txt") + "ok: ", []string{"quay/plan.txt"}, nil},
 
 		// Errors that are settled.
-		{"a search for errors finds none", ask + bash("npx tsc --noEmit") + "fail: a.ts(3,1): error TS2304: Cannot find name 'berth'.\n" + edit + bash("npx tsc --noEmit 2>&1 | grep error") + "ok: ", []string{"fixed in book.go"}, []string{"result unknown", "tsc --noEmit → failed"}},
+		{"a search for errors finds none", ask + bash("npx tsc --noEmit") + "fail: a.ts(3,1): error TS2304: Cannot find name 'berth'.\n" + edit + bash("npx tsc --noEmit 2>&1 | grep error") + "ok: ", []string{"no error shown"}, []string{"result unknown", "→ passed", "fixed in"}},
 		{"a compiler says nothing", ask + bash("go vet ./...") + "fail: a.go:3:1: undefined: berth\n" + edit + bash("go vet ./... 2>&1 | head -20") + "ok: ", []string{"fixed in book.go"}, []string{"result unknown"}},
 		{"a formatter is no linter", ask + bash("mise run fmt && mise run lint") + "fail: a.go:3:1: ineffassign\n" + edit + bash("mise run fmt && mise run test") + "ok: ok", []string{"a.go:3:1: ineffassign"}, []string{"fixed"}},
 		{"a command below a remark", ask + bash("# Look whether the clerk starts\\nclerk --check") + "fail: error: no such berth", []string{"clerk --check: error: no such berth"}, []string{"# Look"}},

@@ -79,8 +79,9 @@ func outcomeOf(m Message, kind verdict.Kind, line string) (o outcome) {
 		}
 		found = verdict.Outcome{Verdict: verdict.Success}
 	}
+	silent := false
 	if kind == verdict.Run {
-		found = looked(found, line, text)
+		found, silent = looked(found, line, text)
 		if found.Verdict == verdict.Success && noTests(text) || found.Verdict == verdict.Failure && strings.Contains(line, "git commit") && nothingToDo.MatchString(text) && !ofGit.MatchString(text) {
 			return o
 		}
@@ -93,7 +94,7 @@ func outcomeOf(m Message, kind verdict.Kind, line string) (o outcome) {
 	}
 	o.absent = kind == verdict.Look && absent.MatchString(text[:min(len(text), 400)])
 	o.created = kind == verdict.Edit && madeNew.MatchString(text[:min(len(text), 200)])
-	o.clean = o.end == "" && strings.TrimSpace(text) != "" && !complaint.MatchString(head(text, maxScan))
+	o.clean = o.end == "" && (silent || strings.TrimSpace(text) != "" && !complaint.MatchString(head(text, maxScan)))
 	return o
 }
 
@@ -223,15 +224,15 @@ func searchOf(line string) (s search, ok bool) {
 	return s, false
 }
 
-// looked corrects the outcome of a run of which the line shows only the errors, or which prints nothing if there are none: what is not
-// there is told as well as what is.
-func looked(found verdict.Outcome, line, text string) verdict.Outcome {
+// looked corrects the outcome of a run of which the line shows only the errors, or which prints nothing if there are none. That a search
+// found none proves nothing: the run may have ended before there was any, or may word its errors in another way. It is silent.
+func looked(found verdict.Outcome, line, text string) (outcome verdict.Outcome, silent bool) {
 	s, sought := searchOf(line)
 	if !sought {
 		if found.Verdict == verdict.Unknown && saidNothing(line, text) {
 			found.Verdict = verdict.Success
 		}
-		return found
+		return found, false
 	}
 	lines := outputOf(text, s.echoes)
 	exit, told := 0, false
@@ -245,16 +246,14 @@ func looked(found verdict.Outcome, line, text string) verdict.Outcome {
 		return !verdict.NamesPassed(l) && !summing.MatchString(l) && (verdict.TellsError(l) || placed.MatchString(l) && !strings.Contains(strings.ToLower(l), "warn"))
 	})
 	switch {
-	case none && !s.both && (found.Verdict == verdict.Unknown || found.Verdict == verdict.Failure && (!told || exit == 1) && !strings.Contains(line, "pipefail")):
-		found = verdict.Outcome{Verdict: verdict.Success}
-	case none && found.Verdict == verdict.Failure && exit == 1:
-		found = verdict.Outcome{} // grep's own answer
+	case none && found.Verdict != verdict.Success && found.Verdict != verdict.Partial && (found.Verdict == verdict.Unknown || !told || exit == 1) && !strings.Contains(line, "pipefail"):
+		return verdict.Outcome{}, !s.both // the exit is grep's own answer
 	case s.counts && len(lines) == 1 && strings.Trim(lines[0], "0123456789") == "" && !s.both:
 		found = verdict.Outcome{Verdict: verdict.Failure}
 	case tells && found.Verdict == verdict.Unknown:
 		found.Verdict = verdict.Failure
 	}
-	return found
+	return found, false
 }
 
 // saidNothing reports whether a line runs a program that prints nothing if it finds nothing wrong, by itself or by a script that is

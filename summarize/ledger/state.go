@@ -72,6 +72,7 @@ func (v *view) verdicts() (lines []string) {
 	for _, kind := range kinds {
 		r, unclear := v.latest(kind.name)
 		if r.Line == "" {
+			add(v.silent(kind.name))
 			continue
 		}
 		add(v.ended(r, unclear))
@@ -81,6 +82,27 @@ func (v *view) verdicts() (lines []string) {
 	}
 	return lines
 }
+
+// silent tells of the newest run of a kind of which none has a known end, if it showed no error.
+func (v *view) silent(kind string) string {
+	newest := Run{}
+	for _, r := range v.l.Runs {
+		if strings.Contains(r.Kind, kind) && r.Last >= newest.Last {
+			newest = r
+		}
+	}
+	if newest.Line == "" || newest.Clean != newest.Last {
+		return ""
+	}
+	line := "- " + shortened(newest.Line, 90) + noErrorShown
+	if names := v.writtenFor(newest, newest.Last); names != "" {
+		line += "; edited since: " + names
+	}
+	return line
+}
+
+// noErrorShown stands behind a run whose end isn't known.
+const noErrorShown = " → no error shown"
 
 // otherSuite returns the newest run of a kind with a known end that was on all of something that the last one was no part of.
 func (v *view) otherSuite(kind string, last Run) (other Run) {
@@ -110,7 +132,7 @@ func (v *view) ended(r Run, unclear bool) string {
 		line += "; " + script
 	case unclear:
 		line += "; run again later, result unknown"
-		if r.End != ends[verdict.Success] && v.cleanSince(r) {
+		if v.cleanSince(r) {
 			line = strings.TrimSuffix(line, "result unknown") + "no error shown"
 		}
 	case len(v.eventsOf(discarded, r.Ended)) > 0 && v.lost() != "":
