@@ -54,7 +54,7 @@ func (v *view) failures() (open, mended []string) {
 				others++
 			}
 		case !r.other() && len(mended) < 2:
-			if names := v.written(r.Failed, good); names != "" {
+			if names := v.mendedIn(r, good); names != "" {
 				mended = append(mended, "- fixed in "+names+": "+lex.Clip(r.Error, 100))
 			}
 		}
@@ -118,6 +118,20 @@ func (v *view) placesOf(r Run) (told, since string) {
 		since = ", edits since"
 	}
 	return strings.Join(kept, "; "), since
+}
+
+// mendedIn names the files that were written between a failure and the run that passed: of those that the error names, if one of them is
+// known, or else any that matter to it. A failed search or an environment is mended in none.
+func (v *view) mendedIn(r Run, good uint64) string {
+	var named []string
+	for _, m := range placedIn.FindAllStringSubmatch(r.Error, -1) {
+		if f := v.fileOf(m[1]); f.Path != "" && !ofTests.MatchString(f.Path) {
+			named = append(named, f.Path)
+		}
+	}
+	return v.writtenOf(r.Failed, good, func(path string) bool {
+		return v.matters(r, path) && (len(named) == 0 || slices.Contains(named, path))
+	})
 }
 
 // fileOf returns the only file that a path may be, as an error names it: whole, or by its end.
