@@ -26,6 +26,9 @@ func collect(messages []Message, try func(f func())) Ledger {
 	for _, m := range messages {
 		try(func() { c.message(m) })
 	}
+	if c.tree.Last > 0 {
+		put(&c.events, c.tree.Text, c.tree, (*Note).join)
+	}
 	l := Ledger{
 		Messages: len(messages),
 		Requests: c.requests.list, Instructions: c.instructions.list, Decisions: c.decisions.list, Plans: c.plans.list, Answers: c.answers.list,
@@ -80,6 +83,7 @@ type collector struct {
 	dir     string // where the current command line works, if it says so
 	away    bool   // it works in a directory for temporary files
 	told    string // what the assistant said last
+	tree    Note   // what git status told last
 
 	requests, instructions, decisions, plans, answers, branches, commits, events, shown, rules entries[Note]
 
@@ -252,7 +256,7 @@ func (c *collector) result(m Message, call events.ToolCall) {
 		failed := m.IsError != nil && *m.IsError || strings.Contains(line, "git ") && outcomeOf(m, verdict.Run, line).failed()
 		c.git(m.Ordinal, line, text, failed)
 		if !failed {
-			c.changedOtherwise(m.Ordinal, line, text)
+			c.changedOtherwise(m.Ordinal, line, c.workDir(line, args), text)
 		}
 	}
 	c.background(m, args, call.Name, text)

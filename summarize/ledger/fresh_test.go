@@ -15,3 +15,23 @@ func TestToldOnlyAsFarAsKnown(t *testing.T) {
 			[]string{"fixed in book.go"}, nil},
 	})
 }
+
+// What is in no commit at the end.
+func TestUncommitted(t *testing.T) {
+	const editPier = `call Edit {"file_path":"/w/quay/pier.go","old_string":"a","new_string":"x"}` + "\nok: done\n"
+	commit := claude("git commit -am 'Write a log'") + `ok: [main 4c1d9e7] Write a log\n 1 file changed, 2 insertions(+)` + "\n"
+	play(t, []scenario{
+		{"edited after the last commit", askFerry + editFerry + commit + editPier, []string{"edited since the last commit: pier.go"}, nil},
+		{"all committed", askFerry + editFerry + editPier + commit, nil, []string{"since the last commit", "uncommitted"}},
+		{"the short status", askFerry + editFerry + editPier + claude("git status --short") + `ok:  M quay/book.go\n M quay/pier.go\n?? notes.txt` + "\n", []string{"uncommitted (git status): book.go, pier.go\n"}, []string{"notes.txt"}},
+		{"a new file, and another edit", askFerry + `call Write {"file_path":"/w/quay/rope.go","content":"package quay"}` + "\nok: done\n" + claude("git status --short --branch") + `ok: ## main...origin/main\n?? quay/rope.go` + "\n" + editPier, []string{"uncommitted (git status): rope.go; edited since: pier.go"}, nil},
+		{"the long status", askFerry + editFerry + claude("git status") + `ok: On branch main\nChanges not staged for commit:\n  (use \"git add <file>...\" to update what will be committed)\n\tmodified:   quay/book.go\n\nUntracked files:\n  (use \"git add <file>...\" to include in what will be committed)\n\tquay/notes/\n\nno changes added to commit` + "\n", []string{"uncommitted (git status): book.go\n"}, []string{"notes"}},
+		{"clean", askFerry + editFerry + commit + claude("git status") + `ok: On branch main\nnothing to commit, working tree clean` + "\n", []string{"nothing uncommitted (git status)"}, nil},
+		{"clean, then edited", askFerry + editFerry + commit + claude("git status --short") + "ok: \n" + editPier, []string{"edited since git status told no change: pier.go"}, nil},
+		{"a status before the commit", askFerry + editFerry + claude("git status --short && git add -A && git commit -m 'Write a log'") + `ok:  M quay/book.go\n[main 4c1d9e7] Write a log\n 1 file changed, 2 insertions(+)` + "\n", nil, []string{"uncommitted"}},
+		{"a status before the work was thrown away", askFerry + editFerry + claude("git status --short") + `ok:  M quay/book.go` + "\n" + claude("git checkout -- quay/book.go") + "ok: \n", nil, []string{"uncommitted (git status)"}},
+		{"a push changes no file", askFerry + editFerry + commit + editPier + claude("git status --short") + `ok:  M quay/pier.go` + "\n" + claude("git push") + `ok: To github.com:ferry/quay\n   1b2c3d4..4c1d9e7  main -> main` + "\n", []string{"uncommitted (git status): pier.go"}, nil},
+		{"another repository", askFerry + editFerry + `call exec_command {"cmd":"git status --short","workdir":"/other"}` + "\nout: " + ` M tools.go` + "\n", nil, []string{"uncommitted"}},
+		{"a part of the status", askFerry + editFerry + claude("git status --short | head -1") + `ok:  M quay/book.go` + "\n", nil, []string{"uncommitted"}},
+	})
+}

@@ -155,7 +155,7 @@ func (l Ledger) Trim() Ledger {
 	for _, notes := range []*[]Note{&l.Instructions, &l.Decisions, &l.Branches} {
 		*notes = keep(*notes, maxNotes, &uncounted, Note.rank)
 	}
-	l.Events = keep(l.Events, maxNotes, &uncounted, Note.age)
+	l.Events = keep(onlyNewest(l.Events), maxNotes, &uncounted, Note.age)
 	l.Calls = keep(l.Calls, maxCalls, &uncounted, Note.age)
 	l.Answers = keep(l.Answers, maxNotes, &uncounted, Note.age)
 	if over := len(l.Ends) - maxEnds; over > 0 {

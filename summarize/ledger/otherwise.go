@@ -45,7 +45,7 @@ func (c *collector) ends(at uint64, text string) {
 
 // changedOtherwise records the files that git tells as changed in the working tree, or that are added to a commit: others may have
 // written them, as agents do to which work was handed.
-func (c *collector) changedOtherwise(at uint64, line, text string) {
+func (c *collector) changedOtherwise(at uint64, line, dir, text string) {
 	if !strings.Contains(line, "git ") || len(text) > maxScan {
 		return
 	}
@@ -57,8 +57,13 @@ func (c *collector) changedOtherwise(at uint64, line, text string) {
 			continue
 		}
 		paths := operands(args)
-		if filtered := i+1 < len(steps) && steps[i+1].Op == "|"; verb == "status" && len(paths) == 0 && !filtered && !nextCommit.MatchString(text) && !strings.HasPrefix(text, "fatal:") {
-			c.note(&c.events, "git status", unstaged, at) // others may have made the commit
+		if filtered := i+1 < len(steps) && steps[i+1].Op == "|"; verb == "status" && len(paths) == 0 && !filtered && !strings.Contains(text, "fatal:") {
+			if !slices.ContainsFunc(steps[i+1:], mayChange) {
+				c.status(at, line, dir, text)
+			}
+			if !nextCommit.MatchString(text) {
+				c.note(&c.events, "git status", unstaged, at) // others may have made the commit
+			}
 		}
 		switch {
 		case verb == "add" || verb == "stage":

@@ -54,7 +54,7 @@ func (v *view) state(room int) []string {
 		open[0] += fmt.Sprintf(" (%d done%s)", done, v.lostSince())
 	}
 	lines = append(lines, v.recorded(max(room-cost(lines)-cost(open), room/3, 100))...)
-	for _, line := range []string{v.stagedOnly(), v.branchesGone()} {
+	for _, line := range []string{v.stagedOnly(), v.uncommitted(), v.branchesGone()} {
 		if line != "" {
 			lines = append(lines, line)
 		}

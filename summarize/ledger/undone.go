@@ -24,6 +24,7 @@ const (
 	staged               // files were added to the next commit
 	unstaged             // what was added to the next commit may not be any more
 	ready                // a pull request that was a draft is ready
+	tree                 // git status told which files are changed
 )
 
 var (

@@ -1,0 +1,152 @@
+package ledger
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"precis/summarize/lex"
+	"precis/summarize/shell"
+)
+
+var (
+	// untrackedLine is a file that is new to git in the short form of git status, untrackedList the list of them in the long one.
+	untrackedLine = regexp.MustCompile(`(?m)^\?\? (\S+)$`)
+	untrackedList = regexp.MustCompile(`(?m)^Untracked files:\n(?:  \([^\n]*\)\n)?((?:\t[^\n]+\n?)+)`)
+	// cleanTree is how git says that nothing is changed, and onlyBranch the short form of that.
+	cleanTree  = regexp.MustCompile(`(?m)^nothing to commit, working (?:tree|directory) clean`)
+	onlyBranch = regexp.MustCompile(`\A(?:## [^\n]*\s*)?\z`)
+)
+
+// newFile stands before the path of a file that is new to git.
+const newFile = "?? "
+
+// status records what git status tells of the whole working tree: the directory, and a line for each changed file.
+func (c *collector) status(at uint64, line, dir, text string) {
+	var paths []string
+	for _, m := range statusLine.FindAllStringSubmatch(text, -1) {
+		paths = append(paths, m[1]+m[2])
+	}
+	for _, m := range statusGone.FindAllStringSubmatch(text, -1) {
+		paths = append(paths, m[1]+m[3])
+	}
+	for _, m := range untrackedLine.FindAllStringSubmatch(text, -1) {
+		paths = append(paths, newFile+m[1])
+	}
+	for _, list := range untrackedList.FindAllStringSubmatch(text, 1) {
+		for name := range strings.SplitSeq(strings.TrimSpace(list[1]), "\n") {
+			paths = append(paths, newFile+strings.TrimSpace(name))
+		}
+	}
+	if len(paths) == 0 && !cleanTree.MatchString(text) && !(len(shell.Steps(line)) == 1 && onlyBranch.MatchString(strings.Join(outputOf(text, nil), "\n"))) {
+		return // it may be of a part, or of something else
+	}
+	told := Note{Text: dir, Rank: tree, First: at, Last: at}
+	for i, p := range paths {
+		if slices.Contains(paths[:i], p) || strings.Contains(p, "…/") || strings.HasPrefix(p, "...") {
+			continue
+		}
+		if len(told.Text)+len(p) > maxEvent {
+			break
+		}
+		told.Text += "\n" + strings.ToValidUTF8(p, "")
+	}
+	c.tree = told
+}
+
+// onlyNewest leaves of the notes of what git status told only the newest one.
+func onlyNewest(events []Note) []Note {
+	var last Note
+	for _, e := range events {
+		if e.Rank == tree && e.Last >= last.Last {
+			last = e
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(events), func(e Note) bool { return e.Rank == tree && e.Last != last.Last })
+}
+
+// uncommitted tells what is changed and in no commit: as git status told it at last, and what was edited since; or else what was edited
+// since the last commit.
+func (v *view) uncommitted() string {
+	commit := uint64(0)
+	for _, n := range v.l.Commits {
+		if !strings.HasPrefix(n.Text, "pushed ") && !strings.HasPrefix(n.Text, "opened ") {
+			commit = max(commit, n.Last)
+		}
+	}
+	if told := v.eventsOf(tree, 0); len(told) > 0 {
+		if last := told[len(told)-1]; last.Last >= commit && !v.treeMoved(last.Last) {
+			return v.asTreeTold(last)
+		}
+	}
+	if names := v.editedAfter(commit); commit > 0 && names != "" {
+		return "- edited since the last commit: " + names
+	}
+	return ""
+}
+
+// treeMoved reports whether a command of git may have changed what it tells of the working tree since a message.
+func (v *view) treeMoved(at uint64) bool {
+	moved := func(e Note) bool { return !strings.HasPrefix(e.Text, "done: git push") }
+	for _, kind := range []int{discarded, rewrote, settled} {
+		if slices.ContainsFunc(v.eventsOf(kind, at), moved) {
+			return true
+		}
+	}
+	return false
+}
+
+// editedAfter names the files that were written since a message and not put back, without those that git does not keep.
+func (v *view) editedAfter(at uint64) string {
+	return v.writtenOf(at, v.l.To+1, func(path string) bool {
+		return !ofTools.MatchString(path) && !strings.Contains("/"+path, "/.git/") && !v.undone(v.fileOf(path))
+	})
+}
+
+// asTreeTold tells what git status told, if it is of the tree in which the files are: of the files that are new to git those that the
+// assistant wrote.
+func (v *view) asTreeTold(told Note) string {
+	const most = 8
+	dir, list, _ := strings.Cut(told.Text, "\n")
+	written := func(f File) bool { return f.Written > 0 && !f.gone() }
+	here := dir == "" || slices.ContainsFunc(v.files, func(f File) bool {
+		return written(f) && (f.Path[0] != '/' || strings.HasPrefix(f.Path, dir+"/"))
+	})
+	var names []string
+	for line := range strings.SplitSeq(list, "\n") {
+		path, isNew := strings.CutPrefix(line, newFile)
+		for strings.HasPrefix(path, "../") {
+			path = path[3:]
+		}
+		in := strings.Trim(path, "/")
+		if in == "" || isNew && !slices.ContainsFunc(v.files, func(f File) bool { // it may be a directory
+			return written(f) && strings.Contains("/"+f.Path+"/", "/"+in+"/")
+		}) {
+			continue
+		}
+		names = append(names, base(in))
+	}
+	since := v.editedAfter(told.Last)
+	ago := ""
+	if n := v.l.To - told.Last; n > longAgo && v.asked(told.Last, v.l.To+1) {
+		ago = fmt.Sprintf(", told %d messages before", n)
+	}
+	switch more := len(names) - most; {
+	case !here:
+		return ""
+	case len(names) == 0 && list != "":
+		return "" // others' files
+	case len(names) == 0 && since == "":
+		return "- nothing uncommitted (git status" + ago + ")"
+	case len(names) == 0:
+		return "- edited since git status told no change: " + since
+	case more > 0:
+		names = append(names[:most:most], fmt.Sprintf("+%d more", more))
+	}
+	line := "- uncommitted (git status" + ago + "): " + strings.Join(names, ", ")
+	if since != "" {
+		line += "; edited since: " + since
+	}
+	return lex.Clip(line, maxDecision)
+}
