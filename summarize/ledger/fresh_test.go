@@ -1,6 +1,10 @@
 package ledger
 
-import "testing"
+import (
+	"slices"
+	"strings"
+	"testing"
+)
 
 // What a text must not say of work that later messages overtook, or that they do not show.
 func TestToldOnlyAsFarAsKnown(t *testing.T) {
@@ -34,4 +38,25 @@ func TestUncommitted(t *testing.T) {
 		{"another repository", askFerry + editFerry + `call exec_command {"cmd":"git status --short","workdir":"/other"}` + "\nout: " + ` M tools.go` + "\n", nil, []string{"uncommitted"}},
 		{"a part of the status", askFerry + editFerry + claude("git status --short | head -1") + `ok:  M quay/book.go` + "\n", nil, []string{"uncommitted"}},
 	})
+}
+
+// The user's newest message stands beside a text, and not among its messages: the turn of the one before is over.
+func TestNewestRequestElsewhere(t *testing.T) {
+	const later = "user: Now give the pier a lamp as well, please.\n"
+	list := script(askFerry + editFerry + "assistant: The bookings are written to a log now, and read at the start.\n" +
+		"user: And let the ferry's log be read by the harbour master, please.\n" +
+		`call Edit {"file_path":"/w/quay/master.go","old_string":"a","new_string":"x"}` + "\nok: done\n" +
+		"assistant: The harbour master reads the ferry's log with `quay log`.\n" + later +
+		`call Read {"file_path":"/w/quay/lamp.go"}` + "\nok: package quay\n")
+	without := slices.DeleteFunc(slices.Clone(list), func(m Message) bool { return strings.Contains(later, m.Content.Text()) && m.Role == "user" })
+	if len(without) != len(list)-1 {
+		t.Fatal("nothing was left out")
+	}
+	text := Collect(without).Trim().Text(2400)
+	if want := "Requests: And let the ferry's log be read by the harbour master, please. → answered: The harbour master reads the ferry's log with `quay log`.\n"; !strings.Contains(text, want) {
+		t.Errorf("%q is not in\n%s", want, text)
+	}
+	if text = Collect(list[:len(list)-3]).Trim().Text(2400); strings.Contains(text, "master, please. →") {
+		t.Errorf("the newest request is marked in\n%s", text)
+	}
 }

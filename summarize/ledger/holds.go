@@ -72,6 +72,11 @@ func (v *view) mended(n Note) bool {
 		return false
 	}
 	end := v.l.To + 1
+	for _, at := range v.unseen {
+		if at > n.Last {
+			end = min(end, at)
+		}
+	}
 	for _, r := range v.l.Requests {
 		for _, at := range []uint64{r.First, r.Last} {
 			if at > n.Last {
@@ -162,7 +167,7 @@ func (v *view) eventsOf(kind int, after uint64) (list []Note) {
 
 // asked reports whether the user said something between two messages.
 func (v *view) asked(from, to uint64) bool {
-	return slices.ContainsFunc(v.l.Requests, func(r Note) bool {
+	return slices.ContainsFunc(v.unseen, func(at uint64) bool { return from < at && at < to }) || slices.ContainsFunc(v.l.Requests, func(r Note) bool {
 		return from < r.Last && r.Last < to || from < r.First && r.First < to
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -26,8 +27,12 @@ func (c *collector) statements(m Message) {
 	if strings.TrimSpace(text) != "" {
 		c.told = text
 	}
-	if n := len(c.handed) - 1; n >= 0 && c.handed[n] == c.last && m.Ordinal == c.last+1 {
-		c.handed = c.handed[:n] // it goes on; what is not in the span, as the user's newest message, may stand between
+	if n := len(c.handed) - 1; n >= 0 && c.handed[n] == c.last {
+		if m.Ordinal == c.last+1 {
+			c.handed = c.handed[:n] // it goes on
+		} else { // as the user's newest message, which stands whole beside a text
+			c.note(&c.events, "message "+strconv.FormatUint(c.last+1, 10), elsewhen, c.last+1)
+		}
 	}
 	answers := whole && len(m.ToolCalls) == 0
 	if all := strings.TrimSpace(m.Content.Text()); len(m.ToolCalls) == 0 && all != "" && !noAnswer.MatchString(all) { // one that was cut off is a reply too

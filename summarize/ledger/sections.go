@@ -23,6 +23,7 @@ type view struct {
 	files    []File
 	lines    map[string]scope
 	began    []uint64          // where the turns of requests of some length begin
+	unseen   []uint64          // where the user said something that is not among the messages
 	turnEnds map[string]string // how the turn of a request ended, as far as it was asked for
 	spare    int               // what the sections leave, for what is worth telling only then
 	whole    int               // the room of all sections
@@ -31,6 +32,11 @@ type view struct {
 func newView(l Ledger) *view {
 	l.Requests, l.Runs = meant(l.Requests), apart(l.Runs)
 	v := &view{l: l, files: together(l.Files), lines: map[string]scope{}, turnEnds: map[string]string{}}
+	for _, e := range v.eventsOf(elsewhen, 0) {
+		if !slices.ContainsFunc(l.Requests, func(r Note) bool { return r.First == e.Last || r.Last == e.Last }) {
+			v.unseen = append(v.unseen, e.Last)
+		}
+	}
 	if len(l.Requests) == 0 {
 		return v
 	}
@@ -50,6 +56,8 @@ func newView(l Ledger) *view {
 			v.requests = append(v.requests, n)
 		}
 	}
+	v.began = append(v.began, v.unseen...)
+	slices.Sort(v.began)
 	return v
 }
 
@@ -250,7 +258,12 @@ func (v *view) requestLines(room int) []string {
 		head = allReplied
 		room -= len("- ()\n" + head)
 	}
-	newest := "- " + withAsk(last.Text, max(room/2, room-least)-3)
+	mark := ""
+	over := len(v.unseen) > 0 && v.unseen[len(v.unseen)-1] > newestOf(v.l.Requests).Last // by what stands whole beside the text
+	if over {
+		mark = v.endedTurn(last)
+	}
+	newest := "- " + withAsk(last.Text, max(room/2, room-least)-3-lex.Runes(mark)) + mark
 	room -= lex.Runes(newest) + 1
 	if least > room || omitted > 0 {
 		room -= len("(1234 earlier; ")
@@ -270,6 +283,12 @@ func (v *view) requestLines(room int) []string {
 		text, mark := "- "+withAsk(n.Text, long-2), v.unlessReplied(n)
 		plain[text] = true
 		lines[i], room = text+mark, room+lex.Runes(mark)
+	}
+	if over {
+		told := []string{newest}
+		v.answer([]Note{last}, told, min(v.spare, room-cost(lines)))
+		room -= lex.Runes(told[0]) - lex.Runes(newest)
+		newest = told[0]
 	}
 	v.answer(older, lines, min(v.spare, room-cost(lines)))
 	if !slices.ContainsFunc(lines, func(l string) bool { return plain[l] }) {
@@ -350,6 +369,11 @@ func (v *view) became(request Note) string {
 			end = min(end, r.Last)
 		case r.Last == request.Last && r.Text != request.Text:
 			end = r.Last // several of one message: no answer belongs to one of them
+		}
+	}
+	for _, at := range v.unseen {
+		if at > request.Last {
+			end = min(end, at)
 		}
 	}
 	for _, n := range v.l.Answers {
