@@ -344,7 +344,11 @@ func (v *view) written(from, to uint64) string {
 
 // writtenOf names those of some files.
 func (v *view) writtenOf(from, to uint64, which func(path string) bool) string {
-	const most = 5
+	return v.names(from, to, 5, which)
+}
+
+// names is writtenOf with at most so many names.
+func (v *view) names(from, to uint64, most int, which func(path string) bool) string {
 	last := map[string]uint64{}
 	for _, f := range v.files {
 		if to > v.l.To && v.isBack(f) || !which(f.Path) {

@@ -60,3 +60,26 @@ func TestNewestRequestElsewhere(t *testing.T) {
 		t.Errorf("the newest request is marked in\n%s", text)
 	}
 }
+
+// What was found is marked with the files that were edited since, if it may be about them.
+func TestMarksOfWhatWasFound(t *testing.T) {
+	const (
+		editPier = `call Edit {"file_path":"/w/quay/pier.go","old_string":"a","new_string":"func moorBoat() {}"}` + "\nok: done\n"
+		read     = `call Read {"file_path":"/w/quay/tide.go"}` + "\nok: package quay\n"
+		says     = "assistant: "
+	)
+	play(t, []scenario{
+		{"of another file", askFerry + read + says + "The clerk in `tide.go` reads the moon's table at noon.\n" + editFerry + editPier + "assistant: Next I look at the lamps of the quay.\n", []string{"dead ends: The clerk in `tide.go` reads"}, []string{"(found"}},
+		{"of one of two", askFerry + editPier + says + "The boat is tied in `pier.go` to 2 of the rings.\n" + editFerry + editPier + "assistant: Next I look at the lamps of the quay.\n", []string{"(found before edits of pier.go) The boat is tied in `pier.go`"}, nil},
+		{"of none that is named", askFerry + says + "The clerk of the ferry has two books since 2024.\n" + editFerry + editPier, []string{"(found before edits of book.go, pier.go) The clerk"}, nil},
+		{"of each what follows it", askFerry + says + "The clerk of the ferry has two books since 2024.\n" + says + "The quay has 14 rings, of which 3 are loose.\n" + editFerry + says + "The harbour has 2 lamps that burn at noon.\n" + editPier,
+			[]string{"- (this and the next 1 found before edits of book.go, pier.go) The clerk", "- The quay has 14", "- (found before edits of pier.go) The harbour has 2"}, nil},
+	})
+	handed := "user: --- Summarized Context (9 items) ---\\nGoal: Keep the log of the ferry, please.\\nDecisions and dead ends:\\n- (this and the next 1 found before edits of a.go) The clerk of the ferry has two books.\\n- The quay has 14 rings in all.\\n- The lamp burns at noon, because nobody puts it out.\\nNext: go on\\n\\nGo on with it now, please.\n"
+	text := Collect(script(handed + read)).Trim().Text(2400)
+	for _, want := range []string{"- (this and the next 1 found before edits of a.go) The clerk", "- The quay has 14", "- The lamp burns"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}

@@ -21,8 +21,31 @@ var (
 	finding = regexp.MustCompile(`(?i)\b(?:root cause|turn(?:s|ed) out|(?:real|actual) (?:problem|issue|bug|cause|reason)|(?:problem|issue|bug|cause|culprit|reason|fix|catch|gap) (?:is|was))\b`)
 )
 
-// before is put in front of what was found before files changed.
-const before = "(found before later edits) "
+// beforeEdits is put, with the files, in front of what was found before they changed.
+func beforeEdits(files string) string {
+	return "(found before edits of " + andBefore.ReplaceAllString(files, " and $1 more") + ") "
+}
+
+var (
+	andBefore = regexp.MustCompile(` \(and (\d+) before\)$`)
+	// foundMark is such a mark, of one statement or several, in this form and in an earlier one.
+	foundMark = regexp.MustCompile(`^\((?:this and the next (\d+) |the first (\d+) )?(found before (?:edits of [^)]*|later edits)\) )`)
+)
+
+// eachMarked returns the statements of a compaction with the mark of several before each of them.
+func eachMarked(lines []string) (all []string) {
+	mark, n := "", 0
+	for _, l := range lines {
+		l = strings.TrimPrefix(l, "- ")
+		if m := foundMark.FindStringSubmatch(l); m != nil {
+			l, mark, n = "("+m[3]+l[len(m[0]):], "("+m[3], lex.Atoi("0"+m[1])+max(0, lex.Atoi("0"+m[2])-1)
+		} else if n > 0 {
+			l, n = mark+l, n-1
+		}
+		all = append(all, "- "+l)
+	}
+	return all
+}
 
 // standing returns the statements of the assistant that nothing later is known to have overtaken, and marks those that were
 // made before files changed.
@@ -34,7 +57,11 @@ func (v *view) standing() (kept []Note) {
 			}
 			continue
 		}
-		changed := v.changedSince(n.Text, max(n.Last, 1)-1) || len(v.eventsOf(discarded, n.Last)) > 0
+		edited := v.changedSince(n.Text, max(n.Last, 1)-1)
+		if edited == "" && len(v.eventsOf(discarded, n.Last)) > 0 {
+			edited = "files that were thrown away"
+		}
+		changed := edited != ""
 		finds := finding.MatchString(n.Text)
 		switch {
 		case v.overtaken(n) || v.superseded(n), wiped.MatchString(n.Text) && v.wipedAgain(n):
@@ -47,7 +74,7 @@ func (v *view) standing() (kept []Note) {
 		case n.Rank == 3 && intends.MatchString(n.Text) && !reasoned.MatchString(n.Text) && v.asked(n.Last, v.l.To+1): // done since, or overtaken
 		case finds && v.foundAgain(n), n.Rank < 3 && preferring.MatchString(n.Text) && v.written(max(n.Last, 1)-1, v.l.To+1) != "": // followed since, or not
 		case changed && (finds || n.Rank < 3 || wiped.MatchString(n.Text) && v.lost() == ""):
-			n.Text = before + strings.TrimPrefix(n.Text, before)
+			n.Text = beforeEdits(edited) + foundMark.ReplaceAllString(n.Text, "")
 			kept = append(kept, n)
 		default:
 			kept = append(kept, n)

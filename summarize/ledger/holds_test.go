@@ -127,8 +127,8 @@ ok: I looked at it.\n\n**Overall:** the pier has no lamp` + "\nassistant: ok", [
 		{"taken back", ask + "assistant: The issue is that the clerk opens `book.db` twice at noon.\n" + edit + "assistant: Actually, the clerk was right and the pilot closes the file too early.", []string{"the clerk was right and the pilot closes"}, []string{"opens `book.db` twice"}},
 		{"found to be something else", ask + "assistant: The problem is the size of the log that is read.\n" + edit + "assistant: The root cause is a missing sync after the header.", []string{"missing sync"}, []string{"size of the log"}},
 		{"musing takes nothing back", ask + "assistant: I decided to keep the old header since the pilots read it.\nassistant: Wait, let me look at the pilots first.", []string{"keep the old header"}, nil},
-		{"found before edits", ask + "assistant: The root cause is a missing sync after the header.\n" + edit, []string{"(found before later edits) The root cause is a missing sync"}, nil},
-		{"found last", ask + edit + "assistant: The root cause is a missing sync after the header.\nassistant: Next I write the missing sync into the writer of each log.", []string{"dead ends: The root cause is"}, []string{before}},
+		{"found before edits", ask + "assistant: The root cause is a missing sync after the header.\n" + edit, []string{"(found before edits of book.go) The root cause is a missing sync"}, nil},
+		{"found last", ask + edit + "assistant: The root cause is a missing sync after the header.\nassistant: Next I write the missing sync into the writer of each log.", []string{"dead ends: The root cause is"}, []string{"(found"}},
 
 		{"thought better of in the same breath", ask + "assistant: I'll keep `readBerth` as a helper for the clerk of the quay. Actually, let me check if it is needed at all.", nil, []string{"dead ends"}},
 		{"granted to be wrong", ask + "assistant: The pilots see each booking twice because `berthList` is never cleared.\nuser: Where is `berthList` filled?\nassistant: Good question, let me look closer: `berthList` is cleared by the clerk.\nuser: go on please", nil, []string{"never cleared"}},
@@ -147,7 +147,7 @@ ok: I looked at it.\n\n**Overall:** the pier has no lamp` + "\nassistant: ok", [
 				s += "assistant: The clerk of the quay did read `" + name + "` and npm rejected it at noon, so I'm looking at the next one.\n" + `call bash {"command":"curl x > /tmp/` + name + `.txt"}` + "\nok: x\n"
 			}
 			return s
-		}() + "assistant: ok", []string{"did read `oneLog` and npm rejected it at noon.\n", "- The clerk of the quay did read `fiveLog`"}, []string{"`oneLog` and npm rejected it at noon, so", before}},
+		}() + "assistant: ok", []string{"did read `oneLog` and npm rejected it at noon.\n", "- The clerk of the quay did read `fiveLog`"}, []string{"`oneLog` and npm rejected it at noon, so", "(found"}},
 
 		{"taken out again", ask + `call Edit {"file_path":"/w/quay/book.go","old_string":"x","new_string":"func readBerth() {}\nfunc showBerth() {}"}` + "\nok: done\n" + `call Edit {"file_path":"/w/quay/book.go","old_string":"func readBerth() {}\nvar a","new_string":"var a"}` + "\nok: done\n" +
 			`call apply_patch {"input":"*** Update File: /w/quay/log.go\n+func openLog() {}\n+func sync() {}"}` + "\nok: done\n" + `call apply_patch {"input":"*** Update File: /w/quay/log.go\n-func openLog() {}\n func close() {}"}` + "\nok: done",
@@ -163,7 +163,7 @@ ok: I looked at it.\n\n**Overall:** the pier has no lamp` + "\nassistant: ok", [
 		{"a step that names its file", ask + "assistant: Now update `BerthList`. This one has no lamp, so that I have to do it by hand now.\n" + edit, []string{"Now update `BerthList`. This one has"}, nil},
 		{"the number of an item is no end", "user: Make the ferry's bookings survive a restart. ### 2. " + strings.Repeat("Write down each of them at once ", 60), []string{"### 2. Write"}, nil},
 		{"gone, and said again", ask + edit + bash("git checkout -- .") + "ok: \nassistant: All changes are gone.\nassistant: All my changes were lost, I need to re-implement everything from the start.\n" + edit,
-			[]string{"(found before later edits) All my changes were lost"}, []string{"All changes are gone"}},
+			[]string{"(found before edits of book.go) All my changes were lost"}, []string{"All changes are gone"}},
 		{"where an edit is", ask + `call Edit {"file_path":"/w/quay/book.go","old_string":"func readBerth() {\n\ta()\n}\n\nfunc showBerth() {","new_string":"func readBerth() {\n\ta()\n}\n\nfunc lamp() {}\n\nfunc showBerth() {"}` + "\nok: done\n" +
 			`call Edit {"file_path":"/w/quay/log.go","old_string":"func openLog() {\n\ta()","new_string":"func openLog() {\n\tb()"}` + "\nok: done\n" + `call Edit {"file_path":"/w/quay/pier.ts","old_string":"import {\n\ttype Lamp,\n}","new_string":"import {\n\ttype Lamp,\n\ttype Rope,\n}"}` + "\nok: done\n" +
 			`call apply_patch {"input":"*** Update File: /w/quay/tide.go\n@@\n func high() {\n-\ta()\n+\tb()\n }\n func low() {}"}` + "\nok: done",
@@ -178,7 +178,7 @@ ok: I did it. I read quay/rope.go.\n\n### Files modified\n- ` + "`pier/wood.go`"
 		{"a call refused at last", ask + `call write {}` + "\nfail: Error: user cancelled assistant tool calling", []string{"Refused by the user: write"}, nil},
 		{"a call refused long ago", ask + `call write {}` + "\nfail: Error: user cancelled assistant tool calling\nuser: Write the tide into the log of the quay.", nil, []string{"Refused"}},
 		{"an obstacle and its way round", ask + "assistant: The connector is blocked on `quay/log` by the harbour. However, it was readable through the pier.\nassistant: ok", []string{"by the harbour. However, it was readable through the pier."}, nil},
-		{"found in this turn before edits", ask + "assistant: The clerk `openLog` returns early at noon.\nassistant: The lamp `isLit` is set by the tide.\n" + edit, []string{"- (the first 2 found before later edits) The clerk", "- The lamp"}, nil},
+		{"found in this turn before edits", ask + "assistant: The clerk `openLog` returns early at noon.\nassistant: The lamp `isLit` is set by the tide.\n" + edit, []string{"- (this and the next 1 found before edits of book.go) The clerk", "- The lamp"}, nil},
 		{"what was going to be done", ask + "assistant: I'll keep this out of the log.\n" + edit + "user: Now write the berth of each ticket into it.", nil, []string{"dead ends"}},
 		{"an open request of others", ask + "assistant: There is an open draft PR `#1586` for this branch.\n" + bash("git commit -am 'Write a log'") + "ok: [main 1a2b3c4d] Write a log", []string{"draft PR `#1586`"}, nil},
 		{"an error of others", ask + edit + bash("make lint") + "fail: Exit code 1\\nquay/old.go:7:2: returns interface (ireturn)\nassistant: These issues are pre-existing, in files of the pier.\nassistant: ok", []string{"Errors: not of this work (“These issues are pre-existing, in files of the pier.”): lint: quay/old.go:7"}, nil},
@@ -191,7 +191,7 @@ ok: I did it. I read quay/rope.go.\n\n### Files modified\n- ` + "`pier/wood.go`"
 		// Work that was thrown away.
 		{"a plan of the harness", ask + edit + `call Write {"file_path":"/home/ida/.agent/plan.md","content":"x"}` + "\nok: done\n" + bash("git checkout -- .") + "ok: ", []string{"book.go (changes discarded)"}, []string{"plan.md (changes"}},
 		{"thrown away by a way that isn't seen", ask + edit + `call Edit {"file_path":"/w/quay/tide.go","old_string":"a","new_string":"b"}` + "\nok: done\nassistant: All my changes are gone, the harness took them.\n" + edit,
-			[]string{"book.go", "tide.go (changes discarded)", "discarded by “All my changes are gone"}, []string{before, "×"}},
+			[]string{"book.go", "tide.go (changes discarded)", "discarded by “All my changes are gone"}, []string{"(found", "×"}},
 		{"changes thrown away", ask + edit + `call TodoWrite {"todos":[{"content":"Write the log","status":"completed"},{"content":"Run the linter","status":"pending"}]}` + "\nok: saved\n" +
 			bash("git stash && git checkout -- . && git stash drop") + "ok: Saved working directory\nassistant: All changes were lost. I need to re-implement everything from the start.",
 			[]string{"uncommitted work was discarded by git checkout -- .", "git stash drop", "(1 done, 1 of them before work was discarded)", "book.go (changes discarded)", "All changes were lost."}, nil},

@@ -106,13 +106,45 @@ func (v *view) writtenFor(r Run, from uint64) string {
 	return v.writtenOf(from, v.l.To+1, func(path string) bool { return v.matters(r, path) })
 }
 
-// changedSince reports whether files were written since a message that what it says may be about: of those that people read, only one
-// that it names, or if it speaks of such.
-func (v *view) changedSince(text string, from uint64) bool {
-	return v.writtenOf(from, v.l.To+1, func(path string) bool {
+// changedSince names the files that were written since a message and that what it says may be about: of those that people read, only one
+// that it names, or if it speaks of such. Of a statement that names files, or what was written in them, the others are not what it is about.
+func (v *view) changedSince(text string, from uint64) string {
+	const most = 3
+	which := func(path string) bool {
 		if ofDocs.MatchString(path) && (ofData.MatchString(path) || ofWriting.MatchString(text)) {
 			return true
 		}
 		return !ofDocs.MatchString(path) && !ofHarness.MatchString(path) && !ofTools.MatchString(path) || strings.Contains(text, base(path))
-	}) != ""
+	}
+	if about := v.about(text); len(about) > 0 && !finding.MatchString(text) {
+		return v.names(from, v.l.To+1, most, func(path string) bool { return about[path] && which(path) })
+	}
+	return v.names(from, v.l.To+1, most, which)
+}
+
+// about has the files that a statement names, by themselves or by what was declared in them; none if it may be about any.
+func (v *view) about(text string) map[string]bool {
+	var paths map[string]bool
+	add := func(path string) {
+		if paths == nil {
+			paths = map[string]bool{}
+		}
+		paths[path] = true
+	}
+	for _, name := range namedFile.FindAllString(text, 8) {
+		name = strings.TrimPrefix(name, "./")
+		for _, f := range v.files {
+			if f.Path == name || strings.HasSuffix(f.Path, "/"+name) {
+				add(f.Path)
+			}
+		}
+	}
+	eachWord(text, func(w string) {
+		for _, f := range v.files {
+			if slices.Contains(f.What, w) || slices.Contains(f.Gone, w) {
+				add(f.Path)
+			}
+		}
+	})
+	return paths
 }

@@ -75,7 +75,7 @@ func TestWhatIsOver(t *testing.T) {
 	}
 	answer := "assistant: The clerk of the ferry loses bookings because he writes them into the book at night.\nuser: Then tell the pilots of it in the readme.\n"
 	play(t, []scenario{
-		{"an answer before notes", "user: Why does the clerk of the ferry lose bookings?\n" + answer + readme + "assistant: ok\n", []string{"→ answered: The clerk"}, []string{"files were edited later", "before later edits"}},
+		{"an answer before notes", "user: Why does the clerk of the ferry lose bookings?\n" + answer + readme + "assistant: ok\n", []string{"→ answered: The clerk"}, []string{"files were edited later", "before edits of"}},
 		{"an answer before code", "user: Why does the clerk of the ferry lose bookings?\n" + answer + editFerry + "assistant: ok\n", []string{"→ answered (files were edited later): The clerk"}, nil},
 		{"an answer on the notes", "user: Why does the clerk of the ferry lose bookings?\n" + "assistant: The clerk has no line for a berth in README.md, which the ferry prints as it is.\nuser: Then tell the pilots of it.\n" + readme + "assistant: ok\n", nil, []string{"→ answered: The clerk"}},
 		{"an answer about notes", "user: Why does the guide of the ferry confuse pilots?\nassistant: The guide of the ferry has no section on how berths are printed.\nuser: Then add one to it, please.\n" + readme + "assistant: ok\n", []string{"→ answered (files were edited later)"}, nil},
@@ -202,8 +202,8 @@ func TestFindingsOfOldTurns(t *testing.T) {
 	say := func(s string) string { return "assistant: " + s + " Let me look.\n" + claude("ls") + "ok: book\n" }
 	scenarios := []scenario{
 		{"a fault that was mended", askFerry + say("The issue is that the `clerkBook` has no lock.") + editFerry + next, nil, []string{"has no lock"}},
-		{"one of this turn", askFerry + say("The issue is that the `clerkBook` has no lock.") + editFerry, []string{"(found before later edits) The issue is that the `clerkBook`"}, nil},
-		{"one without an edit", askFerry + say("The issue is that the `clerkBook` has no lock.") + next + editFerry, []string{"(found before later edits) The issue is that the `clerkBook`"}, nil},
+		{"one of this turn", askFerry + say("The issue is that the `clerkBook` has no lock.") + editFerry, []string{"(found before edits of book.go) The issue is that the `clerkBook`"}, nil},
+		{"one without an edit", askFerry + say("The issue is that the `clerkBook` has no lock.") + next + editFerry, []string{"(found before edits of book.go) The issue is that the `clerkBook`"}, nil},
 		{"what is to be done", askFerry + say("The fix is to lock the `clerkBook` at night.") + editFerry, nil, []string{"The fix is"}},
 		{"a choice", askFerry + say("I should leave the `clerkBook` as it is because the pilots read it.") + editFerry, []string{"I should leave"}, nil},
 		{"a declaration written again", askFerry + say("The `lockBook` is called twice for each berth.") + `call Edit {"file_path":"/w/quay/book.go","old_string":"func lockBook() {\n}","new_string":"func lockBook() {\n\tlog()\n}"}` + "\nok: done\n", nil, []string{"is called twice"}},

@@ -32,7 +32,7 @@ Errors: none
 	for _, want := range []string{
 		"\nGoal:\n- Our bakery's order service loses orders", "\n- No order is lost, and numbers start at 5000.\n",
 		"\n- never change the format of the order numbers\n", "\nRequests:\n- Good. Also write a test",
-		"\nDecisions and dead ends:\n- The counter stays in memory, because the tills work offline.\n- (found before later edits) The root cause is",
+		"\nDecisions and dead ends:\n- The counter stays in memory, because the tills work offline.\n- (found before edits of pay.go, pay_test.go) The root cause is",
 		"\n- golangci-lint run ./services/orders → failed\n", "\n- The lock is in, the start at 5000 is half done.\n",
 		"\nErrors:\n- lint: services/orders/pay_test.go:12:2", "\nNext: raise the counter in Open",
 	} {
@@ -75,7 +75,7 @@ func TestCompactionOfACompaction(t *testing.T) {
 	text := Collect(list).Text(2000)
 	for _, want := range []string{
 		"\nGoal: Our bakery's order service loses orders when two customers pay", "\nInstructions that hold: Never change the format of the order numbers, the tills print them.\n",
-		"\n- Marta wants the numbers to start at 5000", "\n- Write the changelog, too, please.\n", "\n- (found before later edits) The root cause is that Pay reads s.next without a lock",
+		"\n- Marta wants the numbers to start at 5000", "\n- Write the changelog, too, please.\n", "\n- (found before edits of pay.go, pay_test.go) The root cause is that Pay reads s.next without a lock",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)

@@ -156,7 +156,7 @@ func (c *collector) earlier(text string, at uint64) (rest string) {
 	}
 	take(&c.requests, asked, maxRequest, 0)
 	take(&c.instructions, said[titleInstructions], maxInstruction, inTalk)
-	take(&c.decisions, said[titleDecisions], maxDecision, 3)
+	take(&c.decisions, eachMarked(said[titleDecisions]), maxDecision, 3)
 	return rest
 }
 
@@ -167,7 +167,7 @@ var moreMark = regexp.MustCompile(` \(\+\d+ more\)$`)
 var asMarked = regexp.MustCompile(` → (?:(?:answered|replied|no reply of its own|worked on|edited|ran|committed|pushed|opened)$|answered(?:: | \(|$)|then: ).*$`)
 
 // asTold is what a compaction puts before a request, or in place of some.
-var asTold = regexp.MustCompile(`^- (?:\(first of \d+ requests\) |then: |\((?:the first )?\d+ (?:found )?before later edits\) |\((?:\d+ (?:earlier|others))?(?:; )?(?:` + allReplied + `)?\)$)?`)
+var asTold = regexp.MustCompile(`^- (?:\(first of \d+ requests\) |then: |\((?:\d+ (?:earlier|others))?(?:; )?(?:` + allReplied + `)?\)$)?`)
 
 // Where an instruction stands: its rank among others, since a document is full of sentences that only describe the work.
 const (

@@ -391,7 +391,7 @@ func (v *view) became(request Note) string {
 		return answeredMark
 	}
 	mark := answeredMark + ": "
-	if v.changedSince(said.Text, said.Last) {
+	if v.changedSince(said.Text, said.Last) != "" {
 		mark = answeredBefore
 	}
 	return mark + concluded(said.Text)
@@ -514,20 +514,16 @@ func (v *view) decisions(room int) []string {
 		chosen, room = append(chosen, n), room-cost
 	}
 	slices.SortStableFunc(chosen, func(a, b Note) int { return cmp.Compare(a.Last, b.Last) })
-	var lines []string
-	slices.SortStableFunc(chosen, func(a, b Note) int { return strings.Count(b.Text[:1], "(") - strings.Count(a.Text[:1], "(") })
-	marked := 0
-	for _, n := range chosen {
-		text := n.Text
-		if strings.HasPrefix(text, before) {
-			if marked++; marked > 1 {
-				text = text[len(before):]
-			}
+	lines := make([]string, len(chosen))
+	for i := 0; i < len(chosen); {
+		mark, n := foundMark.FindString(chosen[i].Text), 1
+		for lines[i] = "- " + chosen[i].Text; mark != "" && i+n < len(chosen) && strings.HasPrefix(chosen[i+n].Text, mark); n++ {
+			lines[i+n] = "- " + chosen[i+n].Text[len(mark):]
 		}
-		lines = append(lines, "- "+text)
-	}
-	if marked > 1 {
-		lines[0] = fmt.Sprintf("- (the first %d found before later edits) ", marked) + lines[0][2+len(before):]
+		if n > 1 {
+			lines[i] = fmt.Sprintf("- (this and the next %d ", n-1) + lines[i][len("- ("):]
+		}
+		i += n
 	}
 	return lines
 }
