@@ -181,6 +181,9 @@ func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 	if finishing.MatchString(call.Name) || asking.MatchString(call.Name) {
 		c.handed = append(c.handed, at)
 	}
+	if asking.MatchString(call.Name) && result.Message != nil && !agrees(result.Content.Text()) {
+		c.note(&c.events, lex.Clip(oneLine(result.Content.Text()), maxShown), answeredElse, at)
+	}
 	args := parseArguments(call.Arguments)
 	line := args.commandLine(call.Name)
 	if line != "" {

@@ -83,3 +83,17 @@ func TestMarksOfWhatWasFound(t *testing.T) {
 		}
 	}
 }
+
+// What a later word or command decided otherwise.
+func TestDecidedOtherwise(t *testing.T) {
+	proposal := "assistant: I propose to keep the tickets as files, because the tills work offline. The only new thing is a link to them.\n" + `call ask_user {"question":"Shall the tickets be files?","choices":["Yes","No"]}` + "\nok: User responded: "
+	const goesOn = "assistant: Then I write it down now.\n" + `call Read {"file_path":"/w/quay/tide.go"}` + "\nok: package quay\n" + "assistant: Next I look at the lamps of the quay.\n"
+	play(t, []scenario{
+		{"an answer with a wish", askFerry + proposal + "they belong into the book, with a button to print them\n" + goesOn, []string{"Shall the tickets be files?” → “they belong into the book"}, []string{"because the tills", "only new thing"}},
+		{"an answer that agrees", askFerry + proposal + "Yes, and quickly\n" + goesOn, []string{"because the tills work offline"}, nil},
+		{"staged again", askFerry + editFerry + "assistant: The staged changes of `book.go` don't work on their own, because they share a lock.\n" + claude("git reset HEAD") + "ok: \n" + claude("git add -A") + "ok: \n" + goesOn, nil, []string{"don't work on their own"}},
+		{"a list of things to try is confirmed", askFerry + "assistant: You can set `tide.minimumHeight` to 1, or turn `tide.acceleration` off, or draw without `tide.glyphs`.\n" + "user: omg that's it, now it looks the same\n" + goesOn, nil, []string{"The user confirmed"}},
+		{"a cause is confirmed", askFerry + "assistant: There are `tide.acceleration` and `tide.glyphs` and `tide.colours`.\\nThe root cause is `tide.minimumHeight`, which is 4.\n" + "user: that's it, now it looks the same\n" + goesOn, []string{"The user confirmed (“that's it”) what was said of `tide.minimumHeight`\n"}, nil},
+		{"both kinds of a task passed", askFerry + `call TodoWrite {"todos":[{"content":"Run tests and lint","status":"in_progress"}]}` + "\nok: done\n" + claude("make test") + `ok: ok  \tferry/quay\t0.2s` + "\n" + claude("make lint") + `ok: 0 issues.` + "\n", []string{"Run tests and lint (in progress; passed since: make test, make lint)"}, nil},
+	})
+}

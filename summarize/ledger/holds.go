@@ -64,7 +64,7 @@ func (v *view) standing() (kept []Note) {
 		changed := edited != ""
 		finds := finding.MatchString(n.Text)
 		switch {
-		case v.overtaken(n) || v.superseded(n), wiped.MatchString(n.Text) && v.wipedAgain(n):
+		case v.overtaken(n) || v.superseded(n) || v.chosenOtherwise(n), wiped.MatchString(n.Text) && v.wipedAgain(n):
 		case n.Rank == 0 && guesses(n.Text) && (changed || v.foundAgain(n)):
 		case n.Rank == 0 && ofNow.MatchString(n.Text) && (changed || v.acted(n)), n.Rank == 0 && ofScreen.MatchString(n.Text) && v.acted(n): // a moment that is over
 		case (finds || n.Rank == 0) && v.settledOtherwise(n), n.Rank < 2 && v.outOfDate(n):
@@ -169,6 +169,12 @@ func (v *view) settledSince(n Note) bool {
 	what, words, _ := strings.Cut(strings.TrimPrefix(n.Text, refusedBy), ": “")
 	return n.Text != approvedBy+what && (words == "" && strings.HasPrefix(n.Text, refusedBy) && v.asked(n.Last, v.l.To+1) ||
 		slices.ContainsFunc(v.l.Decisions, func(d Note) bool { return d.Last > n.Last && d.Text == approvedBy+what }))
+}
+
+// chosenOtherwise reports whether the user, asked with a message by a tool, answered something else than that it is so: what the message says
+// was a proposal, and the answer tells what holds.
+func (v *view) chosenOtherwise(n Note) bool {
+	return slices.ContainsFunc(v.eventsOf(answeredElse, max(n.Last, 1)-1), func(e Note) bool { return e.Last <= n.Last+1 })
 }
 
 // wipedAgain reports whether a later statement says as well that work is gone.
@@ -336,6 +342,8 @@ func (v *view) foundAgain(n Note) bool {
 var (
 	// ofHistory is in a statement about what git keeps, which the next command of git may change.
 	ofHistory = regexp.MustCompile(`(?i)\b(?:commits?|branch(?:es)?|rebas(?:e|ed|ing)|merge[ds]?|conflicts?|unmerged|staged|stash(?:ed)?|ahead of|behind|diverge\w*)\b`)
+	// ofIndex is in one about what is to be in the next commit.
+	ofIndex = regexp.MustCompile(`(?i)\b(?:un)?stag(?:ed|ing)\b`)
 	// ofReview is in one about what others keep.
 	ofReview = regexp.MustCompile(`(?i)\bPRs?\b|\b(?:pull|merge) requests?\b|#\d`)
 	// unpublished says that work is not where others see it.
@@ -347,6 +355,9 @@ var (
 // superseded reports whether a later command of git, a push or a later run tells the state of what a statement speaks of.
 func (v *view) superseded(n Note) bool {
 	if n.Rank < 3 && ofHistory.MatchString(n.Text) && !ofReview.MatchString(n.Text) && len(v.eventsOf(settled, n.Last))+len(v.eventsOf(rewrote, n.Last)) > 0 {
+		return true
+	}
+	if n.Rank < 3 && ofIndex.MatchString(n.Text) && slices.ContainsFunc(slices.Concat(v.eventsOf(staged, n.Last), v.eventsOf(unstaged, n.Last)), func(e Note) bool { return e.Text != "git status" }) {
 		return true
 	}
 	if n.Rank < 3 && unpublished.MatchString(n.Text) && !intends.MatchString(n.Text) && !reasoned.MatchString(n.Text) && slices.ContainsFunc(v.l.Commits, func(m Note) bool {

@@ -102,16 +102,40 @@ func (c *collector) confirms(asked string, at uint64) {
 		return
 	}
 	c.note(&c.events, lex.Clip(asked, 80), confirmed, at)
-	var names []string
-	for _, m := range quotedCode.FindAllString(c.told, 40) {
-		if n := len(m); n > 5 && n < 80 && specific(strings.Trim(m, "`")) && len(names) < 4 && !slices.Contains(names, m) {
-			names = append(names, m)
-		}
-	}
+	names := confirmable(c.told)
 	if len(names) > 0 {
 		first, _, _ := strings.Cut(asked, ", ")
 		c.note(&c.decisions, lex.Clip("The user confirmed (“"+lex.Clip(first, 60)+"”) what was said of "+strings.Join(names, ", "), maxDecision), 3, at)
 	}
+}
+
+// confirmable returns the names of which a confirmation speaks: those in the last sentence that finds or decides something, or all if there are
+// few. Of a list of things to try it isn't known which of them helped.
+func confirmable(told string) []string {
+	const few = 2
+	named := func(text string) (names []string) {
+		for _, m := range quotedCode.FindAllString(text, 40) {
+			if n := len(m); n > 5 && n < 80 && specific(strings.Trim(m, "`")) && !slices.Contains(names, m) {
+				names = append(names, m)
+			}
+		}
+		return names
+	}
+	var names []string
+	for s, as := range spoken(told) {
+		if found := named(s); len(found) > 0 {
+			if _, rank := rankOf(s, as); rank > 1 {
+				names = found
+			}
+		}
+	}
+	if len(names) == 0 {
+		names = named(told)
+	}
+	if len(names) > few {
+		return nil
+	}
+	return names
 }
 
 // previous begins a message that hands a compaction on, by itself or under the heading of an agent.

@@ -287,6 +287,20 @@ var (
 	replied = regexp.MustCompile(`(?i)^\W*(?:the )?user (?:has )?(?:responded|selected|answered|chose|replied|said)[^:\n]{0,20}:\s*`)
 )
 
+// agreeing begins an answer by which the user agrees, or takes what was recommended.
+var agreeing = regexp.MustCompile(`(?i)^\W*(?:y(?:es|eah|ep|up)?\b|ok(?:ay)?\b|sure\b|i agree|agreed|correct\b|right\b|exactly\b|sounds (?:good|right)|go (?:ahead|for it)|do it\b|perfect\b|great\b|looks good|lgtm\b|s[ií]\b|ja\b|oui\b|sim\b|да|はい|是的?|好|对)|\(recommended\)`)
+
+// agrees reports whether the result of a tool that asks says that the user agrees to all that was asked.
+func agrees(text string) bool {
+	pairs := pair.FindAllStringSubmatch(text, perMessage)
+	for _, m := range pairs {
+		if !agreeing.MatchString(m[2]) {
+			return false
+		}
+	}
+	return len(pairs) > 0 || agreeing.MatchString(replied.ReplaceAllString(text, ""))
+}
+
 // chose records what the user answered to a tool that asks: such an answer is a decision.
 func (c *collector) chose(at uint64, tool string, args arguments, text string) {
 	if !asking.MatchString(tool) {

@@ -196,10 +196,15 @@ func (v *view) edited(t Task) (since string) {
 	if names := v.written(t.At, v.l.To+1); names != "" && t.underWay() {
 		since = "; edited since: " + names
 	}
+	var passed []string
 	for _, k := range kinds {
-		if r, _ := v.latest(k.name); torun.MatchString(t.Title) && k.claims.MatchString(t.Title) && r.End == ends[verdict.Success] && r.Ended > t.At && v.writtenFor(r, r.Ended) == "" {
-			return since + "; passed since: " + briefly(r.Line)
+		r, _ := v.latest(k.name)
+		if name := briefly(r.Line); torun.MatchString(t.Title) && k.claims.MatchString(t.Title) && r.End == ends[verdict.Success] && r.Ended > t.At && v.writtenFor(r, r.Ended) == "" && !slices.Contains(passed, name) {
+			passed = append(passed, name)
 		}
+	}
+	if len(passed) > 0 {
+		since += "; passed since: " + strings.Join(passed, ", ")
 	}
 	return since
 }

@@ -25,6 +25,7 @@ const (
 	unstaged             // what was added to the next commit may not be any more
 	ready                // a pull request that was a draft is ready
 	tree                 // git status told which files are changed
+	answeredElse         // the user, asked by a tool, answered something else than that it is so
 	elsewhen             // the user said something that is not among the messages
 )
 

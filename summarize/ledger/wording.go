@@ -54,6 +54,8 @@ var (
 	waiting = regexp.MustCompile(`(?i)\b(?:wait|waiting|polling|interval|status again|hands-off)\b|\b(?:leav\w+|keep\w*) (?:the|it|this|that)\b.{0,40}\b(?:running|open|for (?:now|later))\b|\blater\.?$`)
 	// progressing tells how far something is that goes on.
 	progressing = regexp.MustCompile(`(?i)\b(?:minutes in|(?:latest|partial) tail|letting (?:it|them|the agents?)|interrupting|taking (?:a few|several|some) (?:more )?minutes|(?:remaining|open) question is)\b|\b(?:is|are|it['’]s) (?:now|currently|actively|still) \w+ing\b|\bcommits? (?:behind|ahead)\b|\bthe (?:earlier|previous|first|last) (?:patch|edit|attempt|command|replace\w*|try)\b|\b(?:diagnostics?|warnings?) (?:is|are) expected\b|\bat the moment\b|\bright now\b|\bis running (?:now|in the background|again)\b|\b(?:sed|awk|perl|heredoc|apply_patch)\b.{0,40}(?:n['’]t|\bfail|\bdid not|\bdoes not)|\b(?:edit|patch|write|replace\w*|str_replace|search) tool\b|\bdiagnostics?\b.{0,30}\b(?:false positives?|stale|outdated|old)\b|\b(?:linter|formatter) (?:has )?(?:already|just|automatically)\b`)
+	// asksItself is a statement of what is to be decided; where it is, the sentence says it behind.
+	asksItself = regexp.MustCompile(`(?i)\b(?:question|decision(?: point)?|point) (?:is|was) (?:whether|how|which)\b`)
 	// guessing is in a statement that may turn out to be wrong, or in a proposal.
 	guessing = regexp.MustCompile(`(?i)^(?:so |but |and )?if\b|\b(?:unless|likely|probably|perhaps|maybe|might|may|could|would|presumably|potential(?:ly)?|suspect|suggests?|I (?:think|believe|guess|assume)|seems?|appears?|looks like|should be possible)\b`)
 	// certain is the wording of what follows from something: no guess, for all its would.
@@ -102,6 +104,11 @@ func rankOf(s string, as place) (stated string, rank int) {
 	rank = none
 	switch {
 	case progressing.MatchString(s):
+	case asksItself.MatchString(s):
+		if !intends.MatchString(s) {
+			return s, none
+		}
+		return s, 1
 	case decided.MatchString(s) && !waiting.MatchString(s):
 		rank = 3
 	case preferring.MatchString(s) && !waiting.MatchString(s) && !guesses(s) && !strings.Contains(s, " tool"):
