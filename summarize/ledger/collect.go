@@ -91,6 +91,7 @@ type collector struct {
 	acted  uint64   // the first call that may have changed files
 	whole  bool     // the write that is read sets all of its file
 	left   []string // what the write that is read takes out of its file
+	to     string   // where the file that is read as deleted is now
 	swaps  uint64   // the texts that it replaces by others, 0 if they aren't known
 	trail  []Note   // the calls of tools, in order
 	runs   entries[Run]

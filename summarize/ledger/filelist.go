@@ -131,7 +131,7 @@ func (v *view) outline() (dirs []directory, root string) {
 		case f.gone() && !v.backAgain(f):
 			s.times, s.what = " (deleted)", ""
 			switch {
-			case f.Moved != "" && base(f.Moved) != s.name && f.goneAt() != f.Deleted:
+			case f.Moved != "" && base(f.Moved) != s.name:
 				s.times = " (now " + lastNames(f.Moved) + ")"
 			case f.Moved != "" || v.movedTo(f) != nil:
 				s.times = " (moved)" // its new place is in the list

@@ -27,8 +27,26 @@ var pathNames = []string{
 // partly is in the name of a tool, or of its command, that writes a part of a file.
 var partly = regexp.MustCompile(`(?i)edit|replace|patch|insert|append|modify|update`)
 
+// Tools that give a file another path, and their arguments.
+var (
+	moves     = regexp.MustCompile(`(?i)(?:^|_)(?:move|rename|mv)(?:_?(?:file|path|files))?$`)
+	fromNames = []string{"source", "src", "from", "source_path", "old_path", "from_path", "path"}
+	toNames   = []string{"destination", "dest", "dst", "to", "target", "destination_path", "new_path", "to_path", "target_path"}
+)
+
+// move records that a file has another path now.
+func (c *collector) move(at uint64, from, to string, end outcome) {
+	c.to = to
+	c.file(at, from, opDelete, end)
+	c.file(at, to, opCreate, end)
+}
+
 // fileCall records a call of a file tool; it returns false for any other tool.
 func (c *collector) fileCall(at uint64, tool string, op op, args arguments, end outcome) bool {
+	if from, to := args.text(fromNames...), args.text(toNames...); moves.MatchString(tool) && pathLike(from) && pathLike(to) {
+		c.move(at, from, to, end)
+		return true
+	}
 	patched := c.patches(at, args, end)
 	path := args.text(pathNames...)
 	if path == "" || strings.ContainsAny(path, "\n*") || len(path) > 512 {
@@ -150,6 +168,9 @@ func opOf(tool string, args arguments) op {
 // patched are the headings with which patches name files.
 var patched = regexp.MustCompile(`(?m)^(?:\*\*\* (Add|Update|Delete) File: |(\+\+\+) b/)(\S.*)$`)
 
+// movedFile is the line below such a heading that gives the file another path.
+var movedFile = regexp.MustCompile(`\A\n\*\*\* Move to: (\S.*)`)
+
 // patches records the files that a patch in the arguments changes.
 func (c *collector) patches(at uint64, args arguments, end outcome) (found bool) {
 	args.strings(func(_, s string) {
@@ -168,6 +189,14 @@ func (c *collector) patches(at uint64, args arguments, end outcome) (found bool)
 			}
 			var what []string
 			what, c.left = patchedNames(s[m[1]:to])
+			if move := movedFile.FindStringSubmatch(s[m[1]:to]); move != nil && o == opWrite {
+				left := c.left
+				c.move(at, strings.TrimSpace(s[m[6]:m[7]]), strings.TrimSpace(move[1]), end)
+				c.left = left
+				c.file(at, strings.TrimSpace(move[1]), opWrite, end, what...)
+				found = true
+				continue
+			}
 			if o == opWrite {
 				c.swaps = swapped(patchedLines(s[m[1]:to]))
 			}
@@ -271,8 +300,8 @@ func (c *collector) file(at uint64, path string, o op, end outcome, what ...stri
 	}
 	f := File{Path: path, Touched: at}
 	left, swaps := slices.DeleteFunc(c.left, func(name string) bool { return slices.Contains(what, name) }), c.swaps
-	whole := c.whole || o == opCreate
-	c.open, c.left, c.swaps, c.whole = path, nil, 0, false
+	whole, to := c.whole || o == opCreate, c.to
+	c.open, c.left, c.swaps, c.whole, c.to = path, nil, 0, false, ""
 	switch {
 	case o == opRead && (end.absent || end.failed() && (!end.refused || strings.Contains(end.error, base(path)))):
 		return // nothing was read
@@ -284,7 +313,7 @@ func (c *collector) file(at uint64, path string, o op, end outcome, what ...stri
 	case end.failed():
 		f.Tried = 1
 	case o == opDelete:
-		f.Deleted = at
+		f.Deleted, f.Moved = at, to
 		c.acts(at)
 	default:
 		c.acts(at)

@@ -97,3 +97,17 @@ func TestDecidedOtherwise(t *testing.T) {
 		{"both kinds of a task passed", askFerry + `call TodoWrite {"todos":[{"content":"Run tests and lint","status":"in_progress"}]}` + "\nok: done\n" + claude("make test") + `ok: ok  \tferry/quay\t0.2s` + "\n" + claude("make lint") + `ok: 0 issues.` + "\n", []string{"Run tests and lint (in progress; passed since: make test, make lint)"}, nil},
 	})
 }
+
+// A file that was given another path is not deleted.
+func TestMovedIsNotDeleted(t *testing.T) {
+	play(t, []scenario{
+		{"renamed", askFerry + editFerry + claude("mv /w/quay/book.go /w/quay/ledger.go") + "ok: \n", []string{"book.go (now quay/ledger.go)", "ledger.go"}, []string{"deleted"}},
+		{"into a directory without a slash", askFerry + editFerry + claude("mkdir -p old && mv book.go old") + "ok: \n" + editFerry, nil, []string{"book.go (deleted)"}},
+		{"with its directory", askFerry + editFerry + claude("mv /w/quay /w/harbour") + "ok: \n", []string{"quay/book.go (moved)", "harbour/book.go"}, []string{"deleted"}},
+		{"with its directory, told from within", askFerry + editFerry + claude("cd /w && git mv quay harbour") + "ok: \n", []string{"harbour/book.go"}, []string{"deleted"}},
+		{"by a tool", askFerry + editFerry + `call move_file {"source":"/w/quay/book.go","destination":"/w/quay/ledger.go"}` + "\nok: Moved.\n", []string{"book.go (now quay/ledger.go)"}, []string{"deleted"}},
+		{"by a patch", askFerry + `call apply_patch {"input":"*** Begin Patch\n*** Update File: quay/book.go\n*** Move to: quay/ledger.go\n@@\n-a\n+b\n*** End Patch"}` + "\nok: Success.\n", []string{"ledger.go", "book.go (now quay/ledger.go)"}, []string{"deleted"}},
+		{"moved, then deleted", askFerry + editFerry + claude("mv /w/quay/book.go /w/quay/ledger.go") + "ok: \n" + claude("rm /w/quay/ledger.go") + "ok: \n", []string{"ledger.go (deleted)"}, nil},
+		{"in vain", askFerry + editFerry + claude("mv /w/quay/book.go /w/nowhere/ledger.go") + "fail: Exit code 1\\nmv: rename /w/quay/book.go to /w/nowhere/ledger.go: No such file or directory\n", []string{"book.go"}, []string{"now", "deleted", "moved"}},
+	})
+}

@@ -83,7 +83,7 @@ type File struct {
 	Created bool     `json:"created,omitempty"`
 	Deleted uint64   `json:"deleted,omitempty"` // ordinal of the call; a later write recreates it
 	Left    uint64   `json:"left,omitempty"`    // ordinal of the newest output of git that tells it as deleted or renamed
-	Moved   string   `json:"moved,omitempty"`   // its name by that output
+	Moved   string   `json:"moved,omitempty"`   // its path since, by that output or the call
 	Diffs   int      `json:"diffs,omitempty"`   // of the writes, how many replaced a known text
 	Net     uint64   `json:"net,omitempty"`     // what they come to; 0: each was taken back
 	Whole   uint64   `json:"whole,omitempty"`   // ordinal of the newest write that set all of it

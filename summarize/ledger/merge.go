@@ -99,9 +99,10 @@ func (f *File) join(b *File) {
 	f.Read, f.Written, f.Tried = f.Read+b.Read, f.Written+b.Written, f.Tried+b.Tried
 	f.Told, f.Seen = max(f.Told, b.Told), max(f.Seen, b.Seen)
 	f.Diffs, f.Net, f.Whole = f.Diffs+b.Diffs, f.Net+b.Net, max(f.Whole, b.Whole)
-	if b.Left > 0 {
-		f.Left, f.Moved = b.Left, b.Moved
+	if b.Deleted > 0 || b.Left > 0 && (b.Moved != "" || f.Moved == "") {
+		f.Moved = b.Moved
 	}
+	f.Left = max(f.Left, b.Left)
 	if f.Dirty == 0 || b.Dirty > 0 {
 		f.Dirty = min(cmp.Or(f.Dirty, b.Dirty), b.Dirty)
 	}

@@ -172,19 +172,53 @@ func (c *collector) moved(at uint64, verb string, words []string, end outcome) {
 	if len(words) < 2 {
 		return
 	}
-	from, target := operands(words[:len(words)-1]), words[len(words)-1]
-	into := strings.HasSuffix(target, "/") || len(words) > 2 // a directory
-	for _, path := range from {
-		if verb == "mv" {
-			c.file(at, path, opDelete, end)
+	target := words[len(words)-1]
+	dir := strings.TrimSuffix(target, "/")
+	bare := bareName.MatchString(dir) // a directory, or one of no extension
+	if !pathLike(target) && (!bare || verb != "mv") {
+		return
+	}
+	for _, path := range words[:len(words)-1] {
+		isDir := verb == "mv" && c.moveDir(at, path, dir, end)
+		if isDir || !pathLike(path) {
+			continue
+		}
+		to := target
+		if strings.HasSuffix(target, "/") || len(words) > 2 || bare && strings.Contains(base(path), ".") {
+			to = dir + "/" + base(path)
 		}
 		switch {
-		case into && pathLike(strings.TrimSuffix(target, "/")+"/"):
-			c.file(at, strings.TrimSuffix(target, "/")+"/"+base(path), opCreate, end)
-		case !into && pathLike(target):
-			c.file(at, target, opCreate, end)
+		case verb == "mv":
+			c.move(at, path, to, end)
+		default:
+			c.file(at, to, opCreate, end)
 		}
 	}
+}
+
+// moveDir records that the files of a directory that are known have other paths now. It returns false if none is.
+func (c *collector) moveDir(at uint64, from, to string, end outcome) (moved bool) {
+	from = strings.TrimPrefix(strings.TrimSuffix(from, "/"), "./")
+	if from == "" || end.refused {
+		return false
+	}
+	for i := range min(len(c.files.list), maxFiles) {
+		f, dir, rest := c.files.list[i], to, ""
+		if inside, ok := strings.CutPrefix(f.Path, from+"/"); ok {
+			rest = inside
+		} else if at := strings.Index(f.Path, "/"+from+"/"); from[0] != '/' && at >= 0 {
+			if rest = f.Path[at+len(from)+2:]; to[0] != '/' {
+				dir = f.Path[:at+1] + to
+			}
+		}
+		if rest == "" || f.gone() {
+			continue
+		}
+		if moved = true; f.Written > 0 {
+			c.move(at, f.Path, dir+"/"+rest, end)
+		}
+	}
+	return moved
 }
 
 func (c *collector) sed(at uint64, words, paths []string, end outcome) {
