@@ -111,3 +111,16 @@ func TestMovedIsNotDeleted(t *testing.T) {
 		{"in vain", askFerry + editFerry + claude("mv /w/quay/book.go /w/nowhere/ledger.go") + "fail: Exit code 1\\nmv: rename /w/quay/book.go to /w/nowhere/ledger.go: No such file or directory\n", []string{"book.go"}, []string{"now", "deleted", "moved"}},
 	})
 }
+
+// A file that a command made is not only read.
+func TestMadeByCommands(t *testing.T) {
+	const read = `call view {"file_path":"/w/quay/models.ts"}` + "\nok: // AUTO-GENERATED\n"
+	play(t, []scenario{
+		{"generated, then read", askFerry + claude("bun scripts/models.ts") + `ok: Extracting\n📝 TypeScript generado: /w/quay/models.ts\nDone.` + "\n" + read, []string{"written by commands, as they say: quay/models.ts"}, []string{"read: quay/models.ts"}},
+		{"read, then generated", askFerry + read + claude("cd /w && make models") + `ok: wrote /w/quay/models.ts` + "\n", []string{"written by commands, as they say: quay/models.ts"}, []string{"read:"}},
+		{"only read", askFerry + read, []string{"read: quay/models.ts"}, []string{"written by"}},
+		{"what a build puts out", askFerry + claude("npm run build") + `ok: generated dist/quay/models.js\nDone in 2s` + "\n", nil, []string{"written by"}},
+		{"edited as well", askFerry + editFerry + claude("bun scripts/book.ts") + `ok: wrote /w/quay/book.go` + "\n", []string{"Files: /w/quay/book.go"}, []string{"written by"}},
+		{"a failed one", askFerry + claude("bun scripts/models.ts") + `fail: Exit code 1\nnot written: /w/quay/models.ts` + "\n" + read, []string{"read: quay/models.ts"}, []string{"written by"}},
+	})
+}

@@ -79,6 +79,7 @@ type File struct {
 	Written int      `json:"written,omitempty"` // written or edited
 	Tried   int      `json:"tried,omitempty"`   // written or edited in vain
 	Told    uint64   `json:"told,omitempty"`    // ordinal of the newest output of git, or report, that tells a change by others
+	Made    uint64   `json:"made,omitempty"`    // ordinal of the newest output of a command that says that it wrote the file
 	Dirty   uint64   `json:"dirty,omitempty"`   // ordinal of the first output of git that tells it as changed
 	Created bool     `json:"created,omitempty"`
 	Deleted uint64   `json:"deleted,omitempty"` // ordinal of the call; a later write recreates it

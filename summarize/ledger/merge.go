@@ -97,7 +97,7 @@ func (t *Task) join(b *Task) {
 
 func (f *File) join(b *File) {
 	f.Read, f.Written, f.Tried = f.Read+b.Read, f.Written+b.Written, f.Tried+b.Tried
-	f.Told, f.Seen = max(f.Told, b.Told), max(f.Seen, b.Seen)
+	f.Told, f.Made, f.Seen = max(f.Told, b.Told), max(f.Made, b.Made), max(f.Seen, b.Seen)
 	f.Diffs, f.Net, f.Whole = f.Diffs+b.Diffs, f.Net+b.Net, max(f.Whole, b.Whole)
 	if b.Deleted > 0 || b.Left > 0 && (b.Moved != "" || f.Moved == "") {
 		f.Moved = b.Moved
