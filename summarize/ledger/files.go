@@ -59,6 +59,10 @@ func (c *collector) fileCall(at uint64, tool string, op op, args arguments, end 
 		c.file(at, path, op, end)
 		return true
 	}
+	if undoes.MatchString(tool + " " + args.text("command", "action", "mode", "operation")) {
+		c.undo(path, end)
+		return true
+	}
 	var news, olds []string
 	args.strings(func(name, s string) {
 		switch {
@@ -85,6 +89,26 @@ func (c *collector) fileCall(at uint64, tool string, op op, args arguments, end 
 	}
 	c.file(at, path, op, end, newestNames(what, nil)...)
 	return true
+}
+
+// undoes is in the name of a tool, or of its command, that takes the last edit of a file back.
+var undoes = regexp.MustCompile(`(?i)(?:^|[_ ])undo(?:_|$)`)
+
+// undo takes the last edit of a file back, if it is known.
+func (c *collector) undo(path string, end outcome) {
+	path = strings.TrimPrefix(path, "./")
+	i, known := c.files.at[path]
+	if !known || end.refused || end.failed() {
+		return
+	}
+	if f := &c.files.list[i]; f.Written > 0 {
+		f.Written--
+		f.Diffs, f.Net = 0, 0
+		f.Changed = f.Changed[min(1, len(f.Changed)):]
+		if f.Written == 0 {
+			f.Created, f.What, f.Gone, f.Whole, f.Read = false, nil, nil, 0, f.Read+1
+		}
+	}
 }
 
 // swapped returns a number for texts that are replaced by others, so that those of edits which take each other back add up to 0, in

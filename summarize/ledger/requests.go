@@ -64,6 +64,9 @@ func (c *collector) request(m Message) {
 	raw := head(m.Content.Text(), maxSaid)
 	c.rulesIn(raw, m.Ordinal)
 	text := own(c.earlier(raw, m.Ordinal))
+	if n := len(c.handed) - 1; text == "" && n >= 0 && c.handed[n] == c.last && outputHere.MatchString(raw) {
+		c.handed = c.handed[:n] // its words were a call
+	}
 	if text == "" || c.ranByUser(m, text) {
 		return
 	}
@@ -238,6 +241,13 @@ func (c *collector) instruct(text string, where int, at uint64) {
 
 // own returns the user's own words of a message in the user's role, without what a harness put in.
 func own(text string) string {
+	if outputHere.MatchString(text) {
+		said := saidBeside.FindStringSubmatch(text)
+		if said == nil {
+			return ""
+		}
+		text = said[1]
+	}
 	text = withoutTags(withoutBlocks(text))
 	text = strings.TrimSpace(marks.ReplaceAllString(text, " "))
 	if notAsked.MatchString(text) {
@@ -245,6 +255,13 @@ func own(text string) string {
 	}
 	return text
 }
+
+var (
+	// outputHere begins what a tool printed, which harnesses without a role for it put into the user's turns.
+	outputHere = regexp.MustCompile(`^\s*(?:\[\w+(?: for '[^'\n]*')?\] Result:|(?:OBSERVATION|Observation):\s|EXECUTION RESULT of \[[^\]\n]*\]:|exitcode: \d+ \(execution (?:succeeded|failed)\)|Code output: |(?:Tool|Command|Function) (?:output|result|response)s?(?: (?:for|of) [^:\n]{1,80})?:\s|The (?:output|result) of (?:the |your )?(?:command|tool|code)\b[^:\n]{0,80}:\s)`)
+	// saidBeside is what the user said beside it.
+	saidBeside = regexp.MustCompile(`(?s)<(?:feedback|user_message|answer)>(.*?)</(?:feedback|user_message|answer)>`)
+)
 
 // withoutTags removes the tags around the user's own words: those in pairs, and those that begin or end a line, as of an element that was
 // cut. A single one within a line is what the user writes about.

@@ -157,7 +157,11 @@ func (c *collector) simple(at uint64, words []string, end outcome) {
 			c.file(at, c.open, opWrite, end)
 		}
 	case "sed":
-		c.sed(at, words[1:], paths, end)
+		c.sed(at, words[1:], inPlace(words[1:]), end)
+	case "perl", "gsed", "ruby":
+		if inPlace(words[1:]) {
+			c.sed(at, words[1:], true, end)
+		}
 	}
 }
 
@@ -221,17 +225,33 @@ func (c *collector) moveDir(at uint64, from, to string, end outcome) (moved bool
 	return moved
 }
 
-func (c *collector) sed(at uint64, words, paths []string, end outcome) {
-	if len(paths) == 0 {
-		return
+// sed records the files that sed or perl reads, or rewrites in place.
+func (c *collector) sed(at uint64, words []string, inPlace bool, end outcome) {
+	o, given := opRead, false
+	if inPlace {
+		o = opWrite
 	}
-	o := opRead
-	for _, w := range words {
-		if strings.HasPrefix(w, "-i") {
-			o = opWrite
+	var rest []string
+	for i := 0; i < len(words); i++ {
+		switch w := words[i]; {
+		case w == "-e" || w == "-f" || strings.HasPrefix(w, "-") && strings.HasSuffix(w, "e") && !strings.HasPrefix(w, "--") && len(w) < 6:
+			given = true
+			i++
+		case strings.HasPrefix(w, "-") || w == "":
+		case !given:
+			given = true // the program
+		default:
+			rest = append(rest, w)
 		}
 	}
-	c.file(at, paths[len(paths)-1], o, end)
+	c.all(at, operands(rest), o, end)
+}
+
+// inPlace reports whether the options of sed or perl say that files are rewritten.
+func inPlace(words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool {
+		return len(w) > 1 && w[0] == '-' && (w[1] == 'i' || w[1] != '-' && len(w) < 6 && strings.Contains(w, "i")) || strings.HasPrefix(w, "--in-place")
+	})
 }
 
 // redirected records the files that output is redirected to, and returns the words without them.

@@ -30,6 +30,10 @@ func (c *collector) taskCall(at uint64, tool string, args arguments, result Mess
 	if c.wholeList(at, args) {
 		return true
 	}
+	if boxes := args.text("todos", "todo_list", "checklist", "tasks", "plan"); taskTool.MatchString(tool) && c.boxes(at, at, strings.ReplaceAll(head(boxes, maxScan), "[-]", "[~]")) { // which is under way where a list is set so
+		return true
+	}
+	c.boxes(at, at, head(args.text("task_progress"), maxScan)) // beside any call
 	if !taskTool.MatchString(tool) {
 		return false
 	}
@@ -134,12 +138,17 @@ func (c *collector) shownList(at uint64, text string, all bool) bool {
 	if c.recordsOf(at, text) {
 		return true
 	}
-	boxes := boxed.FindAllStringSubmatch(text, maxTasks)
-	for _, m := range boxes {
+	return c.boxes(at, list, text)
+}
+
+// boxes reads a list with boxes to tick.
+func (c *collector) boxes(at, list uint64, text string) bool {
+	found := boxed.FindAllStringSubmatch(text, maxTasks)
+	for _, m := range found {
 		title := lex.Clip(oneLine(m[2]), maxTitle)
 		c.task(Task{ID: "list:" + title, Title: title, Status: boxStatus[m[1]], List: list, At: at})
 	}
-	return len(boxes) > 0
+	return len(found) > 0
 }
 
 // recordsOf reads a list that is shown as JSON.
