@@ -39,7 +39,7 @@ func (v *view) failures() (open, mended []string) {
 			if claim := v.claimOf(r); claim != "" {
 				name += ", before “" + lex.Clip(claim, 60) + "”"
 			} else if v.cleanSince(r) {
-				name += ", no error shown since"
+				name += since + ", no error shown since"
 			} else if later := v.scriptSince(r); later != "" {
 				name += ", " + later
 			} else {

@@ -42,7 +42,7 @@ func (v *view) backAgain(f File) bool {
 		}
 	}
 	return slices.ContainsFunc(v.files, func(g File) bool {
-		used := g.Seen
+		used := max(g.Seen, g.Made+1) // what a command deletes and makes again, it says in the end
 		if len(g.Changed) > 0 {
 			used = max(used, g.Changed[0])
 		}

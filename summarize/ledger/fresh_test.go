@@ -27,9 +27,11 @@ func TestUncommitted(t *testing.T) {
 	play(t, []scenario{
 		{"edited after the last commit", askFerry + editFerry + commit + editPier, []string{"edited since the last commit: pier.go"}, nil},
 		{"all committed", askFerry + editFerry + editPier + commit, nil, []string{"since the last commit", "uncommitted"}},
-		{"the short status", askFerry + editFerry + editPier + claude("git status --short") + `ok:  M quay/book.go\n M quay/pier.go\n?? notes.txt` + "\n", []string{"uncommitted (git status): book.go, pier.go\n"}, []string{"notes.txt"}},
-		{"a new file, and another edit", askFerry + `call Write {"file_path":"/w/quay/rope.go","content":"package quay"}` + "\nok: done\n" + claude("git status --short --branch") + `ok: ## main...origin/main\n?? quay/rope.go` + "\n" + editPier, []string{"uncommitted (git status): rope.go; edited since: pier.go"}, nil},
+		{"the short status", askFerry + editFerry + editPier + claude("git status --short") + `ok:  M quay/book.go\n M quay/pier.go\n?? notes.txt` + "\n", []string{"uncommitted (git status): all that was changed\n"}, []string{"notes.txt"}},
+		{"a part of it", askFerry + editFerry + editPier + claude("git status --short") + `ok:  M quay/book.go\n M quay/tide.go` + "\n", []string{"uncommitted (git status): book.go, tide.go\n"}, nil},
+		{"a new file, and another edit", askFerry + `call Write {"file_path":"/w/quay/rope.go","content":"package quay"}` + "\nok: done\n" + claude("git status --short --branch") + `ok: ## main...origin/main\n?? quay/rope.go` + "\n" + editPier, []string{"uncommitted (git status): all that was changed"}, nil},
 		{"the long status", askFerry + editFerry + claude("git status") + `ok: On branch main\nChanges not staged for commit:\n  (use \"git add <file>...\" to update what will be committed)\n\tmodified:   quay/book.go\n\nUntracked files:\n  (use \"git add <file>...\" to include in what will be committed)\n\tquay/notes/\n\nno changes added to commit` + "\n", []string{"uncommitted (git status): book.go\n"}, []string{"notes"}},
+		{"another edit", askFerry + editFerry + commit + claude("git status --short") + `ok:  M quay/tide.go` + "\n" + editPier, []string{"uncommitted (git status): tide.go; edited since: pier.go"}, nil},
 		{"clean", askFerry + editFerry + commit + claude("git status") + `ok: On branch main\nnothing to commit, working tree clean` + "\n", []string{"nothing uncommitted (git status)"}, nil},
 		{"clean, then edited", askFerry + editFerry + commit + claude("git status --short") + "ok: \n" + editPier, []string{"edited since git status told no change: pier.go"}, nil},
 		{"a status before the commit", askFerry + editFerry + claude("git status --short && git add -A && git commit -m 'Write a log'") + `ok:  M quay/book.go\n[main 4c1d9e7] Write a log\n 1 file changed, 2 insertions(+)` + "\n", nil, []string{"uncommitted"}},
@@ -55,6 +57,10 @@ func TestNewestRequestElsewhere(t *testing.T) {
 	text := Collect(without).Trim().Text(2400)
 	if want := "Requests: And let the ferry's log be read by the harbour master, please. → answered: The harbour master reads the ferry's log with `quay log`.\n"; !strings.Contains(text, want) {
 		t.Errorf("%q is not in\n%s", want, text)
+	}
+	outage := script(askFerry + "user: And let the ferry's log be read by the harbour master, please.\n" + `call Read {"file_path":"/w/quay/lamp.go"}` + "\nok: package quay\n" + "assistant: Internal Server Error\\n\\nThe server cluster is currently under high load. Please retry after a short wait.\nuser: go on\n" + `call Read {"file_path":"/w/quay/tide.go"}` + "\nok: package quay\n")
+	if text = Collect(slices.DeleteFunc(outage, func(m Message) bool { return m.Content.Text() == "go on" })).Trim().Text(2400); strings.Contains(text, "→ replied") {
+		t.Errorf("an outage is told as a reply in\n%s", text)
 	}
 	if text = Collect(list[:len(list)-3]).Trim().Text(2400); strings.Contains(text, "master, please. →") {
 		t.Errorf("the newest request is marked in\n%s", text)
@@ -118,9 +124,20 @@ func TestMadeByCommands(t *testing.T) {
 	play(t, []scenario{
 		{"generated, then read", askFerry + claude("bun scripts/models.ts") + `ok: Extracting\n📝 TypeScript generado: /w/quay/models.ts\nDone.` + "\n" + read, []string{"written by commands, as they say: quay/models.ts"}, []string{"read: quay/models.ts"}},
 		{"read, then generated", askFerry + read + claude("cd /w && make models") + `ok: wrote /w/quay/models.ts` + "\n", []string{"written by commands, as they say: quay/models.ts"}, []string{"read:"}},
+		{"deleted and made again", askFerry + `call Write {"file_path":"/w/quay/gen/models.ts","content":"x"}` + "\nok: done\n" + claude("rm -rf /w/quay/gen && bun scripts/models.ts") + `ok: wrote /w/quay/gen/models.ts` + "\n", nil, []string{"gen (deleted)"}},
+		{"told of another thing", askFerry + claude("bun scripts/list.ts") + `ok: /w/quay/models.ts: created by the clerk in 2024` + "\n", nil, []string{"written by"}},
 		{"only read", askFerry + read, []string{"read: quay/models.ts"}, []string{"written by"}},
 		{"what a build puts out", askFerry + claude("npm run build") + `ok: generated dist/quay/models.js\nDone in 2s` + "\n", nil, []string{"written by"}},
 		{"edited as well", askFerry + editFerry + claude("bun scripts/book.ts") + `ok: wrote /w/quay/book.go` + "\n", []string{"Files: /w/quay/book.go"}, []string{"written by"}},
 		{"a failed one", askFerry + claude("bun scripts/models.ts") + `fail: Exit code 1\nnot written: /w/quay/models.ts` + "\n" + read, []string{"read: quay/models.ts"}, []string{"written by"}},
 	})
+}
+
+// The newest request of some length is told whole, also if a short answer with what it refers to follows it.
+func TestNewestBeforeAnAnswer(t *testing.T) {
+	long := "Here is a compact plan for the harbour: " + strings.Repeat("first the quay and then the pier and then the lamps, ", 6) + "and at last the ropes."
+	text := Collect(script(askFerry + askMany(30, "Now change the colour of the berth number of the ferry", editFerry) + "user: " + long + "\nassistant: Shall I put it into a new file of its own?\nuser: new file\n" + editFerry)).Trim().Text(2000)
+	if want := "\n- " + long[:200]; !strings.Contains(text, want) || !strings.Contains(text, "\n- new file (to: ") {
+		t.Errorf("%q is not in\n%s", want, text)
+	}
 }

@@ -21,13 +21,15 @@ var (
 	finding = regexp.MustCompile(`(?i)\b(?:root cause|turn(?:s|ed) out|(?:real|actual) (?:problem|issue|bug|cause|reason)|(?:problem|issue|bug|cause|culprit|reason|fix|catch|gap) (?:is|was))\b`)
 )
 
-// beforeEdits is put, with the files, in front of what was found before they changed.
+// beforeEdits is put in front of what was found before files changed, with their names if they are few.
 func beforeEdits(files string) string {
-	return "(found before edits of " + andBefore.ReplaceAllString(files, " and $1 more") + ") "
+	if files = "edits of " + files; strings.HasSuffix(files, " before)") {
+		files = "later edits"
+	}
+	return "(found before " + files + ") "
 }
 
 var (
-	andBefore = regexp.MustCompile(` \(and (\d+) before\)$`)
 	// foundMark is such a mark, of one statement or several, in this form and in an earlier one.
 	foundMark = regexp.MustCompile(`^\((?:this and the next (\d+) |the first (\d+) )?(found before (?:edits of [^)]*|later edits)\) )`)
 )

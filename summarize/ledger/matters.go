@@ -109,7 +109,7 @@ func (v *view) writtenFor(r Run, from uint64) string {
 // changedSince names the files that were written since a message and that what it says may be about: of those that people read, only one
 // that it names, or if it speaks of such. Of a statement that names files, or what was written in them, the others are not what it is about.
 func (v *view) changedSince(text string, from uint64) string {
-	const most = 3
+	const most = 2
 	which := func(path string) bool {
 		if ofDocs.MatchString(path) && (ofData.MatchString(path) || ofWriting.MatchString(text)) {
 			return true

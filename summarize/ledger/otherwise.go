@@ -29,18 +29,22 @@ var (
 	byCommit    = regexp.MustCompile(`(?m)^ (?:delete mode \d{6} (\S+)|rename ([^\s{}]+) => ([^\s{}]+) \(\d+%\)|rename (\S*)\{(\S*) => (\S*)\}(\S*) \(\d+%\))$`)
 )
 
-// makes is how commands say that they wrote a file, in front of its path or behind it.
-var makes = regexp.MustCompile(`(?i)(?:^|[^\w-])(?:generated|wrote|written|created|saved|emitted|exported|generad[oa]s?|escrit[oa]s?|cread[oa]s?|guardad[oa]s?|gerado|erzeugt|geschrieben|généré|écrit)\b`)
+// makes is how commands say that they wrote a file, with its path behind it at the end of the line.
+var makes = regexp.MustCompile(`(?i)(?:^|[^\w-])(?:generated|wrote|written|created|saved|emitted|exported|generad[oa]s?|escrit[oa]s?|cread[oa]s?|guardad[oa]s?|gerado|erzeugt|geschrieben|généré|écrit)\b[^\n/]{0,40}?[\s"'`+"`"+`(:]((?:[~.]{0,2}/)?[\w@.-]+(?:/[\w@.-]+)*\.[A-Za-z]\w{0,7})["'`+"`"+`]?[.)]?(?: \([^()\n]{0,40}\))?\s*$`)
 
 // made records the files that a command says that it wrote, the first few, without what builds put out.
 func (c *collector) made(at uint64, text string) {
 	const most, long = 12, 400
 	n := 0
 	for line := range strings.SplitSeq(head(text, maxScan), "\n") {
-		if n == most || len(line) > long || !strings.Contains(line, "/") || !makes.MatchString(line) {
+		if n == most || len(line) > long || !strings.Contains(line, "/") {
 			continue
 		}
-		path := strings.TrimPrefix(namedFile.FindString(line), "./")
+		found := makes.FindStringSubmatch(line)
+		if found == nil {
+			continue
+		}
+		path := strings.TrimPrefix(found[1], "./")
 		built := slices.ContainsFunc(strings.Split(path, "/"), func(dir string) bool { return outputs.MatchString(dir) })
 		if strings.Contains(path, "/") && pathLike(path) && fileName.MatchString(path) && !built && !strings.Contains(line, "://") && !temporary.MatchString(path) {
 			n++

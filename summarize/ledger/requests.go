@@ -345,6 +345,12 @@ func (n Note) substantial() bool {
 	return letters >= 8 || len(strings.FieldsFunc(n.Text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })) >= 5
 }
 
+// short reports whether a request says no more than "yes, go on", without what it refers to.
+func (n Note) short() bool {
+	n.Text, _, _ = strings.Cut(n.Text, " (to: “")
+	return !n.substantial()
+}
+
 // trimRequests keeps the first request, then the substantial ones, the newest first; only the first and the newest stay
 // long.
 func trimRequests(list []Note, dropped *int) []Note {

@@ -35,7 +35,7 @@ func (c *collector) statements(m Message) {
 		}
 	}
 	answers := whole && len(m.ToolCalls) == 0
-	if all := strings.TrimSpace(m.Content.Text()); len(m.ToolCalls) == 0 && all != "" && !noAnswer.MatchString(all) { // one that was cut off is a reply too
+	if all := strings.TrimSpace(m.Content.Text()); len(m.ToolCalls) == 0 && all != "" && !noReplyAtAll(all) { // one that was cut off is a reply too
 		c.handed = append(c.handed, m.Ordinal)
 	}
 	plan := lastWords(text, answers)
@@ -94,6 +94,13 @@ func (c *collector) statements(m Message) {
 		}
 		c.note(&c.decisions, n.Text, n.Rank, m.Ordinal)
 	}
+}
+
+// noReplyAtAll reports whether a message is only what a harness puts in place of one: it may go on with advice to wait.
+func noReplyAtAll(text string) bool {
+	const long = 400
+	first, rest, _ := strings.Cut(text, "\n")
+	return noAnswer.MatchString(text) || len(text) < long && noAnswer.MatchString(strings.TrimSpace(first)) && (strings.TrimSpace(rest) == "" || outage.MatchString(strings.TrimSpace(rest)))
 }
 
 // inMidSentence ends what was cut off: no sentence ends with such a word.

@@ -237,7 +237,7 @@ func (v *view) requestLines(room int) []string {
 		return nil
 	}
 	answer := ""
-	if n := len(list) - 1; n > 0 && !list[n].substantial() {
+	if n := len(list) - 1; n > 0 && list[n].short() {
 		answer, list = v.unlessReplied(list[n-1])+"\n- "+list[n].Text, list[:n]
 		room -= lex.Runes(answer)
 	}
@@ -589,7 +589,7 @@ func (v *view) next(room int) []string {
 			said = "- (said before) "
 		}
 	}
-	if n.Rank != answered && since != "" {
+	if since != "" && (n.Rank != answered || asked) {
 		lines = append(lines, "- done at last: "+since)
 	}
 	if room -= cost(lines); room < leastOpening || old && len(lines) > 1 || cancelled {

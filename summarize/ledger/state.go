@@ -134,6 +134,9 @@ func (v *view) ended(r Run, unclear bool) string {
 		line += "; run again later, result unknown"
 		if v.cleanSince(r) {
 			line = strings.TrimSuffix(line, "result unknown") + "no error shown"
+			if r.End != ends[verdict.Success] {
+				line = "- " + shortened(r.Line, 90) + noErrorShown + " (" + r.End + " before)"
+			}
 		}
 	case len(v.eventsOf(discarded, r.Ended)) > 0 && v.lost() != "":
 		line += "; work was discarded since"

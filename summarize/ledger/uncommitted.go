@@ -99,7 +99,8 @@ func (v *view) treeMoved(at uint64) bool {
 
 // editedAfter names the files that were written since a message and not put back, without those that git does not keep.
 func (v *view) editedAfter(at uint64) string {
-	return v.writtenOf(at, v.l.To+1, func(path string) bool {
+	const most = 4
+	return v.names(at, v.l.To+1, most, func(path string) bool {
 		return !ofTools.MatchString(path) && !strings.Contains("/"+path, "/.git/") && !v.undone(v.fileOf(path))
 	})
 }
@@ -107,34 +108,48 @@ func (v *view) editedAfter(at uint64) string {
 // asTreeTold tells what git status told, if it is of the tree in which the files are: of the files that are new to git those that the
 // assistant wrote.
 func (v *view) asTreeTold(told Note) string {
-	const most = 8
+	const most = 5
 	dir, list, _ := strings.Cut(told.Text, "\n")
 	written := func(f File) bool { return f.Written > 0 && !f.gone() }
 	here := dir == "" || slices.ContainsFunc(v.files, func(f File) bool {
 		return written(f) && (f.Path[0] != '/' || strings.HasPrefix(f.Path, dir+"/"))
 	})
 	var names []string
+	all := map[string]bool{} // the files that were changed, and whether git told them
+	for _, f := range v.files {
+		if written(f) && !temporary.MatchString(f.Path) && !ofTools.MatchString(f.Path) && !v.undone(f) {
+			all[f.Path] = len(f.Changed) > 0 && f.Changed[0] > told.Last
+		}
+	}
 	for line := range strings.SplitSeq(list, "\n") {
 		path, isNew := strings.CutPrefix(line, newFile)
 		for strings.HasPrefix(path, "../") {
 			path = path[3:]
 		}
-		in := strings.Trim(path, "/")
-		if in == "" || isNew && !slices.ContainsFunc(v.files, func(f File) bool { // it may be a directory
-			return written(f) && strings.Contains("/"+f.Path+"/", "/"+in+"/")
-		}) {
-			continue
+		in, known := strings.Trim(path, "/"), false
+		for p := range all {
+			if in != "" && (p == in || strings.HasSuffix(p, "/"+in) || isNew && strings.Contains("/"+p+"/", "/"+in+"/")) { // it may be a directory
+				all[p], known = true, true
+			}
 		}
-		names = append(names, base(in))
+		if known || in != "" && !isNew {
+			names = append(names, base(in))
+		}
 	}
 	since := v.editedAfter(told.Last)
 	ago := ""
 	if n := v.l.To - told.Last; n > longAgo && v.asked(told.Last, v.l.To+1) {
 		ago = fmt.Sprintf(", told %d messages before", n)
 	}
+	whole := len(all) > 1
+	for _, is := range all {
+		whole = whole && is
+	}
 	switch more := len(names) - most; {
 	case !here:
 		return ""
+	case whole && len(names) > 0:
+		return "- uncommitted (git status" + ago + "): all that was changed"
 	case len(names) == 0 && list != "":
 		return "" // others' files
 	case len(names) == 0 && since == "":
