@@ -22,7 +22,10 @@ const (
 	lastWorth     = 0.1   // the end of a command
 	headWorth     = 0.3   // says what the files below it are
 	controlsWorth = 0.015 // a condition, a loop, a return: what code does is told by them
-	namedWorth    = 0.6   // a line whose place a message has named: of an error, of a match
+	nearWorth     = 0.1   // a line next to one
+	aroundNamed   = 3     // how many lines above it and below it are, if at most fewNamed are named
+	fewNamed      = 2
+	namedWorth    = 0.6 // a line whose place a message has named: of an error, of a match
 
 	matchWorth   = 0.2  // a match among the lines around it: they say nothing without it
 	inputWorth   = 0.1  // what is to be filled in or chosen, of a page
@@ -74,11 +77,7 @@ func (d *document) remarks() []float64 {
 		}
 	}
 	d.remarkSource(worth)
-	for i := range d.lines {
-		if l := &d.lines[i]; len(d.pointedAt) > 0 && l.starts && d.pointedAt[l.number] {
-			worth[i] += namedWorth
-		}
-	}
+	d.remarkNamed(worth)
 	if !d.endFirst && d.shape != shapeJSON {
 		return worth
 	}
@@ -116,6 +115,29 @@ func (d *document) remarks() []float64 {
 		d.remarkLast(worth)
 	}
 	return worth
+}
+
+// remarkNamed gives worth to the lines whose places are named, and to the statements next to one or two of them: what is looked for is seldom one line
+// alone.
+func (d *document) remarkNamed(worth []float64) {
+	if len(d.pointedAt) == 0 {
+		return
+	}
+	near := 0
+	if d.steps && len(d.pointedAt) <= fewNamed {
+		near = aroundNamed
+	}
+	for i := range d.lines {
+		if l := &d.lines[i]; !l.starts || !d.pointedAt[l.number] {
+			continue
+		}
+		worth[i] += namedWorth
+		for k := max(0, i-near); k <= min(i+near, len(d.lines)-1); k++ {
+			if l := &d.lines[k]; k != i && l.mark == 0 && l.kind != outline.CommentLine && l.kind != outline.ImportLine_ && len(l.text) > 2 {
+				worth[k] += nearWorth * float64(len(l.text)) / shortLine
+			}
+		}
+	}
 }
 
 // mostBelow is how many of the files below such a line are worth as much: that there are changes says little without what changed.
