@@ -31,6 +31,8 @@ const (
 	islandCost = 3
 	// bridgeGain is what a line between two that are shown is cheaper when lines are chosen: only its text counts.
 	bridgeGain = lineCost + 2
+	// openWorth is the worth of the line below one that opens something.
+	openWorth = 0.02
 	// enterable is the minimum length of a line whose fragments may begin in the middle, in bytes. With 30 for lines of code, an
 	// eighth of the shown lines had no beginning, for 0.002 of the recall.
 	enterable = 90
@@ -48,7 +50,8 @@ func (c *chooser) offer(i int) offer {
 	mentions := c.words.of(i)
 	mentions = mentions[:min(len(mentions), mostMentions)]
 	gains := c.gains[:len(mentions)]
-	if !c.adds(mentions, gains) && c.remarks[i] == 0 {
+	extra := c.remarks[i] + c.openedWorth(i)
+	if !c.adds(mentions, gains) && extra == 0 {
 		return best
 	}
 	if f := c.doc.favour(i); f != 1 {
@@ -59,7 +62,7 @@ func (c *chooser) offer(i int) offer {
 	text := c.doc.lines[i].text
 	base := c.overhead(i) + lineCost + c.islandCost(i)
 	c.grow(&best, text, mentions, gains, 0, 0, base)
-	c.remark(&best, i, mentions, gains, base)
+	c.remark(&best, i, mentions, gains, base, extra)
 	if !c.doc.enters(&c.doc.lines[i]) {
 		return best
 	}
@@ -79,6 +82,18 @@ func (c *chooser) islandCost(i int) int {
 		return islandCost
 	}
 	return 0
+}
+
+// openedWorth is the worth of the line below a chosen one of code that opens something: `fields := []string{` says nothing without it.
+func (c *chooser) openedWorth(i int) float64 {
+	if !c.doc.steps || i == 0 || !c.chosen[i-1] || !c.doc.follows(i) || c.doc.lines[i].kind == outline.CommentLine {
+		return 0
+	}
+	above, text := &c.doc.lines[i-1], c.doc.lines[i].text
+	if above.mark > 0 && above.mark < len(above.text) || above.text == "" || strings.IndexByte("([{=,:", above.text[len(above.text)-1]) < 0 || len(text) <= 2 {
+		return 0
+	}
+	return openWorth * float64(len(text)) / shortLine
 }
 
 // enter tries the fragments that begin within the line, at an identifier that may beat the best so far.
@@ -111,8 +126,8 @@ func beginsSentence(text string, start int) bool {
 }
 
 // remark offers the whole line, or the head of a record, for its worth apart from its identifiers.
-func (c *chooser) remark(best *offer, i int, mentions []mention, gains []float64, base int) {
-	if c.remarks[i] == 0 {
+func (c *chooser) remark(best *offer, i int, mentions []mention, gains []float64, base int, gain float64) {
+	if gain == 0 {
 		return
 	}
 	text := c.doc.lines[i].text
@@ -123,7 +138,6 @@ func (c *chooser) remark(best *offer, i int, mentions []mention, gains []float64
 		ends := ends{doc: c.doc, text: text}
 		size = ends.end(recordHead)
 	}
-	gain := c.remarks[i]
 	for k, m := range mentions {
 		if int(m.end) <= size {
 			gain += gains[k]

@@ -40,7 +40,7 @@ func TestOfferTriesWhatMayWin(t *testing.T) {
 			every := offer{choice: choice{line: i}}
 			base := c.overhead(i) + lineCost
 			c.growAll(&every, mentions, gains, 0, 0, base)
-			c.remark(&every, i, mentions, gains, base)
+			c.remark(&every, i, mentions, gains, base, c.remarks[i])
 			for a, m := range mentions {
 				if start := naturalStart(doc.lines[i].text, int(m.start)); gains[a] > 0 && int(m.start) >= tail && start > 0 {
 					c.growAll(&every, mentions, gains, a, start, base+startCost)
