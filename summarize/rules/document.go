@@ -104,7 +104,7 @@ type document struct {
 	endFirst   bool              // its end is more informative than its beginning
 	relevant   *events.LineRange // may be nil
 	pointedAt  map[int]bool      // the numbers of lines that the newest messages name
-	asked      []bool            // by line of code: it has what the newest talk names; may be nil
+	asked      []float64         // by line: its worth for what the newest talk names; may be nil
 	listing    bool              // names of files and directories, one per line
 	placed     bool              // its lines have their numbers in one file: what they don't show is named between them
 	unrecorded int               // characters of its records that their table has no row for

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"hash/maphash"
 	"math"
-	"slices"
 
 	"precis/summarize/rules/outline"
 	"precis/summarize/rules/words"
@@ -476,28 +475,31 @@ func (v *vocabulary) weigh(doc *document, in Input) {
 
 const (
 	// lookedForWorth is the worth of a declaration that the talk names, askedWorth that of a line that has what the newest of it names: the file is
-	// read for them. With 0.12 for such lines, those that are shown hold 0.011 less of the recall.
-	lookedForWorth, askedWorth = 0.12, 0.05
+	// read for them. With 0.12 for such lines, those that are shown hold 0.011 less of the recall. Of lines around matches, those with what the newest
+	// message names have newestWorth: a search with context is made for them.
+	lookedForWorth, askedWorth, newestWorth = 0.12, 0.05, 0.2
 	// lookedForTexts is how many messages of the talk tell what is looked for; what occurs in more than rareLines mentions is what the file is about.
 	lookedForTexts, rareLines = 3, 3
 )
 
 // lookedFor weighs the declarations that the talk names, and notes the lines that have what the newest of it names.
 func (v *vocabulary) lookedFor(doc *document, talk []said) {
-	if !doc.steps || len(talk) == 0 {
+	if len(talk) == 0 || !doc.steps && !doc.around && doc.shape != shapeOneFile {
 		return
 	}
-	names, rare := map[int32]bool{}, map[int32]bool{}
+	names, rare := map[int32]bool{}, map[int32]float64{}
 	for i, t := range talk {
 		for _, id := range t.words {
 			names[id] = true
 			if i < lookedForTexts && v.words[id].count <= rareLines {
-				rare[id] = true
+				if rare[id] = max(rare[id], askedWorth); i == 0 && !doc.steps {
+					rare[id] = newestWorth
+				}
 			}
 		}
 	}
 	for i := range doc.landmarks {
-		if m := &doc.landmarks[i]; !m.file && !m.place {
+		if m := &doc.landmarks[i]; doc.steps && !m.file && !m.place {
 			if id := v.find(m.name); id != words.None && names[id] {
 				m.worth = lookedForWorth
 			}
@@ -506,9 +508,11 @@ func (v *vocabulary) lookedFor(doc *document, talk []said) {
 	if len(rare) == 0 {
 		return
 	}
-	doc.asked = make([]bool, len(doc.lines))
+	doc.asked = make([]float64, len(doc.lines))
 	for i := range doc.lines {
-		doc.asked[i] = slices.ContainsFunc(v.of(i), func(m mention) bool { return rare[m.id] })
+		for _, m := range v.of(i) {
+			doc.asked[i] = max(doc.asked[i], rare[m.id])
+		}
 	}
 }
 

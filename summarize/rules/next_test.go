@@ -45,3 +45,41 @@ func TestOpenedLine(t *testing.T) {
 		v.release()
 	}
 }
+
+// TestAskedAroundMatches: of the lines around matches, those that have what the newest message names are shown.
+func TestAskedAroundMatches(t *testing.T) {
+	var out strings.Builder
+	for i := range 90 {
+		switch i {
+		case 10, 40:
+			fmt.Fprintf(&out, "%d:\t\treturn rows.map(toVessel)\n", 100+i)
+		case 66:
+			fmt.Fprintf(&out, "%d-\t\t\tmooredAt: row.moored_at,\n", 100+i)
+		default:
+			fmt.Fprintf(&out, "%d-\t\t\tberthCount%c%c: row.berth_%c_count%d,\n", 100+i, 'A'+i%26, 'a'+i/26, 'a'+i%7, i)
+		}
+	}
+	in := Input{MessageID: "m1", ToolName: "Grep", Arguments: []byte(`{"pattern":"toVessel","path":"src/vessels.ts","output_mode":"content","-C":40}`), Content: out.String(), MaxChars: 800,
+		Earlier: []string{"The query does not select moored_at. Does toVessel map it?"}}
+	if text := ToolOutput(in).Text; !strings.Contains(text, "166-mooredAt: row.moored_at") {
+		t.Errorf("the line with what is asked for is missing:\n%s", text)
+	}
+}
+
+// TestAroundNamed: the statements next to a line that the call names are shown with it.
+func TestAroundNamed(t *testing.T) {
+	var text strings.Builder
+	for i := range 120 {
+		if i == 60 {
+			text.WriteString("    if v is None:\n        return 0\n    n = 1\n    return n / 2\n    if n:\n        n = 3\n    n += 4\n")
+		}
+		fmt.Fprintf(&text, "    self.berth_%c%c = openGate%d(\"tide-%d\", lock_%d)\n", 'a'+i%26, 'a'+i/26, i, i, i)
+	}
+	in := Input{MessageID: "m1", ToolName: "open", Arguments: []byte(`{"path":"tide.py","line":64}`), Content: numbered(text.String()), MaxChars: 800}
+	got := ToolOutput(in).Text
+	for _, want := range []string{"if v is None:", "return 0", "n = 1", "return n / 2", "if n:", "n = 3", "n += 4"} {
+		if !strings.Contains(got, want+"\n") {
+			t.Errorf("%q is missing next to line 64:\n%s", want, got)
+		}
+	}
+}

@@ -134,7 +134,7 @@ func (d *document) remarkNamed(worth []float64) {
 		worth[i] += namedWorth
 		for k := max(0, i-near); k <= min(i+near, len(d.lines)-1); k++ {
 			if l := &d.lines[k]; k != i && l.mark == 0 && l.kind != outline.CommentLine && l.kind != outline.ImportLine_ && len(l.text) > 2 {
-				worth[k] += nearWorth * float64(len(l.text)) / shortLine
+				worth[k] += nearWorth * float64(len(l.text)+2) / shortLine
 			}
 		}
 	}
@@ -177,10 +177,10 @@ func (d *document) remarkSource(worth []float64) {
 			if l := &d.lines[i]; l.starts && l.alike == 0 && outline.Controls(l.text) {
 				worth[i] += controlsWorth
 			}
-			if d.asked != nil && d.asked[i] {
-				worth[i] += askedWorth
-			}
 		}
+	}
+	for i, w := range d.asked {
+		worth[i] += w
 	}
 }
 
