@@ -223,23 +223,35 @@ func Scalars(members []envelope.Member, shown string, room, more int) string {
 	return strings.Join(list, ", ")
 }
 
-// Table writes records in at most room characters, below what stands around them. Missing is how many characters of the text the records have that have no row.
+// Table writes records in at most room characters, below what stands around them: less of that if the records show another field then. Missing is how
+// many characters of the text the records have that have no row.
 func Table(text string, records []Record, keep []string, room int) (table string, missing int) {
 	shown := LargestArray(jsontext.Value(strings.TrimSpace(text)), 0).Name
-	around := About(text, shown, room/3, 0)
+	around := About(text, shown, room/aroundShare, 0)
 	if around == "" {
-		return rows(shown, records, keep, room)
+		table, missing, _ = rows(shown, records, keep, room)
+		return table, missing
 	}
-	table, missing = rows(shown, records, keep, room-lex.Runes(around)-1)
-	return lex.JoinLines(About(text, shown, room/3, room-lex.Runes(around)-1-lex.Runes(table)), table), missing
+	table, missing, columns := rows(shown, records, keep, room-lex.Runes(around)-1)
+	if less := About(text, shown, room/aroundShare/2, 0); less != "" && less != around {
+		if wider, size, more := rows(shown, records, keep, room-lex.Runes(less)-1); more > columns && size <= missing {
+			table, missing = wider, size
+		}
+	}
+	left := room - lex.Runes(table) - 1
+	around = About(text, shown, left, 0)
+	return lex.JoinLines(About(text, shown, left, left-lex.Runes(around)), table), missing
 }
+
+// aroundShare is the share of what stands around records, at most.
+const aroundShare = 3
 
 // leastMore is how much longer a value that is cut must become, in characters.
 const leastMore = 12
 
 // rows writes how many records there are, with the values that all have in common and the fields without a column, then the columns' names,
 // and the first records, equal rows once with their count.
-func rows(name string, records []Record, keep []string, room int) (table string, missing int) {
+func rows(name string, records []Record, keep []string, room int) (table string, missing, columns int) {
 	all, inner, by := columnsIn(records)
 	var same, varying []string
 	for _, k := range all {
@@ -293,7 +305,7 @@ func rows(name string, records []Record, keep []string, room int) (table string,
 	t.choose(append(slices.Clone(varying), inner...), by, t.room-keptWidth(records, kept))
 	first := head(t.columns)
 	if len(t.columns) == 0 {
-		return first, 0
+		return first, 0, 0
 	}
 	t.room = room - lex.Runes(first) - 1
 	text, left, missing := t.write(widest)
@@ -302,7 +314,7 @@ func rows(name string, records []Record, keep []string, room int) (table string,
 			text, missing = wider, size
 		}
 	}
-	return first + "\n" + text, missing
+	return first + "\n" + text, missing, len(t.columns)
 }
 
 // shapeOf writes the names in an object.
