@@ -159,7 +159,7 @@ func (d *document) ofElement(l *line) {
 		l.favour = wrapWorth
 	case page.Acts(e.Role):
 		l.favour = actWorth
-	case e.Role == "cell" || e.Role == "row" || e.Role == "gridcell":
+	case isCell(l.text) || e.Role == "row":
 		l.favour = wrapWorth // their text is that of the elements in them
 	}
 }
@@ -185,6 +185,33 @@ func (d *document) quietConsent() {
 			}
 		}
 	}
+}
+
+// readCells makes texts of the cells of tables that have columns with names, but for those that elements say which a user acts on.
+func (d *document) readCells() {
+	columns := words.None // the indentation of their names
+	for i := range d.lines {
+		l := &d.lines[i]
+		e, ok := page.ElementIn(l.text)
+		switch {
+		case ok && e.Role == "columnheader":
+			columns = l.indent
+		case ok && (e.Role == "table" || e.Role == "grid"):
+			columns = words.None
+		case ok && l.indent == columns && l.favour == wrapWorth && !l.aside && isCell(l.text) && e.Name != "" && !d.actsWithin(i):
+			l.favour = 0
+		}
+	}
+}
+
+// actsWithin reports whether an element has one in it that a user acts on.
+func (d *document) actsWithin(line int) bool {
+	for i := line + 1; i < len(d.lines) && d.lines[i].indent > d.lines[line].indent; i++ {
+		if e, ok := page.ElementIn(d.lines[i].text); ok && (page.Acts(e.Role) || page.TakesInput(e.Role)) {
+			return true
+		}
+	}
+	return false
 }
 
 // frames reports whether an element is part of what all pages of a site have: what stands before the main part, or in navigation.
@@ -282,6 +309,7 @@ func (d *document) findOwners() {
 	d.above = make([]int32, len(d.lines))
 	alike := d.alikeStates()
 	d.quietConsent()
+	d.readCells()
 	d.findItems()
 	var open []int // the lines of the elements that the next one may be in
 	for i := range d.above {

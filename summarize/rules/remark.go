@@ -200,13 +200,19 @@ func (d *document) remarkSnapshot(worth []float64) {
 			if worth[i] = max(worth[i], controlWorth); takesInput(l.text) {
 				worth[i] = inputWorth
 			}
-		case l.favour == 0 && page.IsText(l.text) || strings.Contains(l.text, "] heading "):
+		case l.favour == 0 && (page.IsText(l.text) || isCell(l.text)) || strings.Contains(l.text, "] heading "):
 			worth[i] = d.said(l.text)
 		}
 		if d.isTitle(i) {
 			worth[i] = max(worth[i], itemWorth)
 		}
 	}
+}
+
+// isCell reports whether an element is a cell of a table.
+func isCell(text string) bool {
+	e, ok := page.ElementIn(text)
+	return ok && (e.Role == "cell" || e.Role == "gridcell")
 }
 
 // takesInput reports whether an element is to be filled in or chosen.
