@@ -106,7 +106,7 @@ func (c *chooser) picks(room int) []pick {
 // next returns the best remaining fragment that costs at most room; ok is false if none has a gain.
 func (c *chooser) next(room int) (best choice, ok bool) {
 	tooLong := 0
-	for len(c.queue) > 0 && room > countedLine && tooLong < mostTooLong {
+	for len(c.queue) > 0 && room > countedLine && tooLong < mostTooLong && (tooLong == 0 || !c.doc.commits) {
 		now := c.offer(int(c.queue[0].of()))
 		bid := newBid(now.line, now.rate)
 		switch {

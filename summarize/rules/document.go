@@ -111,6 +111,7 @@ type document struct {
 	tabled     bool              // it is a table in columns (package columns), and sketched as one
 	steps      bool              // and are statements of code
 	question   map[string]bool   // the words of what the agent was asked whose report it is
+	commits    bool              // it is a list of commits, one to a line, the newest first
 	prose      bool              // text for people, as opposed to code or data
 	literal    bool              // an edit takes its old text from its lines: the blanks in them stay
 	digest     bool              // and a document (digest.go)
@@ -607,6 +608,28 @@ func indentOf(s string) int {
 		}
 	}
 	return n
+}
+
+// listedCommit matches a commit in a list, `git log --oneline`, also beside the lines of a graph.
+var listedCommit = regexp.MustCompile(`^[*|\\/_ ]*[0-9a-f]{7,12} (?:\([^)]*\) )?\S`)
+
+// listsCommits reports whether nearly all lines are commits.
+func (d *document) listsCommits() bool {
+	const least = 5
+	commits, others := 0, 0
+	for i := range d.lines {
+		switch l := &d.lines[i]; {
+		case !l.starts || strings.Trim(l.text, "*|\\/_ ") == "":
+		case listedCommit.MatchString(l.text):
+			commits++
+		default:
+			others++
+		}
+		if others > 1 && others > commits {
+			return false
+		}
+	}
+	return commits >= least && others <= 1
 }
 
 // countAlike counts for every line those that differ from it only in digits: lines that a loop prints.

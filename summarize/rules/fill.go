@@ -110,7 +110,7 @@ func (c *chooser) fillers(picks []pick) []int {
 		}
 	}
 	for k := range min(n, fillTries) {
-		if c.doc.endFirst {
+		if c.doc.endFirst && !c.doc.commits {
 			k = n - 1 - k
 		}
 		list = append(list, k)

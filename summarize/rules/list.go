@@ -648,7 +648,7 @@ func isHexByte(b byte) bool { return b >= '0' && b <= '9' || b >= 'A' && b <= 'F
 // listable reports whether an identifier is useful outside its line: a number, a time or a date only in data, the rest of
 // an escape ("\nError" gives nError) never.
 func (c *chooser) listable(w *word) bool {
-	if w.how&(words.IsEscaped|words.IsStem) != 0 || c.isCrumb(w) {
+	if w.how&(words.IsEscaped|words.IsStem) != 0 || c.isCrumb(w) || c.doc.commits {
 		return false
 	}
 	if c.doc.shape == shapeSnapshot {

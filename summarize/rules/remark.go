@@ -25,6 +25,7 @@ const (
 	nearWorth     = 0.1   // a line next to one
 	aroundNamed   = 3     // how many lines above it and below it are, if at most fewNamed are named
 	fewNamed      = 2
+	commitWorth   = 1   // a commit of a list, for each character, the first; the list is shown from there on
 	namedWorth    = 0.6 // a line whose place a message has named: of an error, of a match
 
 	matchWorth   = 0.2  // a match among the lines around it: they say nothing without it
@@ -86,6 +87,12 @@ func (d *document) remarks() []float64 {
 			worth[i] = headWorth
 			d.remarkBelow(i, worth)
 		}
+	}
+	if d.commits {
+		for i := range d.lines { // as a list, from its beginning
+			worth[i] = commitWorth * float64(len(d.lines[i].text)+lineCost+1) * (1 - float64(i)/float64(len(d.lines)))
+		}
+		return worth
 	}
 	commit := false
 	states := map[string]int{}

@@ -116,6 +116,7 @@ func read(in Input, source string, category Category, args call.Arguments) docum
 	doc.relevant = in.Relevant
 	doc.countAlike()
 	doc.steps = doc.placed && !doc.prose && !doc.log && doc.shape != shapeOneFile && doc.shape != shapeJSON
+	doc.commits = category == CommandOutput && doc.shape == shapePlain && doc.listsCommits()
 	doc.findOpeners()
 	doc.findLandmarks(category)
 	if doc.pointedAt = placesNamed(in.Earlier, args); len(doc.pointedAt) == 0 && doc.placed {
