@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,5 +82,27 @@ func TestAroundNamed(t *testing.T) {
 		if !strings.Contains(got, want+"\n") {
 			t.Errorf("%q is missing next to line 64:\n%s", want, got)
 		}
+	}
+}
+
+// TestNewLineOfPair: the new line for a chosen old one has a worth of its own, also if it has the same identifiers.
+func TestNewLineOfPair(t *testing.T) {
+	in := Input{}
+	doc := read(in, "diff --git a/tide.go b/tide.go\n--- a/tide.go\n+++ b/tide.go\n@@ -1,3 +1,3 @@\n func moor() {\n-\tberth.Open(harbour)\n+\tharbour.Open(berth)\n }\n", CommandOutput, call.ParseArguments([]byte(`{"command":"git diff"}`)))
+	v := newVocabulary(&doc, nil)
+	defer v.release()
+	v.weigh(&doc, in)
+	c := newChooser(&doc, v)
+	c.open()
+	old := slices.IndexFunc(doc.lines, func(l line) bool { return strings.HasPrefix(l.text, "-\tberth") })
+	if old < 0 {
+		t.Fatalf("no old line in %+v", doc.lines)
+	}
+	if got := c.openedWorth(old + 1); got != 0 {
+		t.Errorf("the new line has a worth of %v before the old one is chosen", got)
+	}
+	c.choose(choice{line: old, end: len(doc.lines[old].text)})
+	if got, behind := c.openedWorth(old+1), c.openedWorth(old+2); got != pairWorth || behind != 0 {
+		t.Errorf("the new line has a worth of %v, the one behind it of %v", got, behind)
 	}
 }
