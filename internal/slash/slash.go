@@ -39,7 +39,7 @@ func routable(address *url.URL) (routed *url.URL, found bool) {
 	for i, segment := range segments {
 		switch {
 		case strings.EqualFold(segment, "%2F"):
-			segments[i], found = "id", true
+			segments[i], found = "%2F%2F", true // no pattern has it
 		case segment == "" && 0 < i && i < len(segments)-1, segment == ".", segment == "..":
 			return address, false // it is redirected
 		}
