@@ -111,3 +111,17 @@ func (d *document) ownerIn(i int) int32 {
 func (d *document) entersItem(above, line int) bool {
 	return d.itemOf != nil && d.itemOf[above] != d.itemOf[line] && d.openers(line) == [2]int{words.None, words.None} && !d.isTitle(line) && page.IsText(d.lines[line].text)
 }
+
+// hidesItem reports whether an item stands between the one that the line shown above is in and the one of which this line is the title.
+func (d *document) hidesItem(above, line int) bool {
+	if d.itemOf == nil || d.itemOf[above] < 0 || !d.isTitle(line) {
+		return false
+	}
+	item := int(d.itemOf[line])
+	for i := above + 1; i < item; i++ {
+		if e, ok := page.ElementIn(d.lines[i].text); ok && holdsItem(e.Role) && d.lines[i].indent == d.lines[item].indent {
+			return true
+		}
+	}
+	return false
+}

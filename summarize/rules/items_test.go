@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,6 +58,39 @@ func TestFilledIn(t *testing.T) {
 		text := ToolOutput(Input{ToolName: "browser_fill", Content: b.String(), MaxChars: 800}).Text
 		if !strings.Contains(text, "[a1] textbox 'Note' value="+value) || strings.Contains(text, "StaticText "+value) {
 			t.Error(text)
+		}
+	}
+}
+
+// TestHiddenItem: `…` stands before the title of an item if one between it and what is shown above is left out.
+func TestHiddenItem(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("[1] heading \"Notices\" \n[2] list \n")
+	for i, name := range []string{"Tide tables", "Lock closures", "Mooring fees", "Pilot rota"} {
+		fmt.Fprintf(&b, "  [%d0] listitem \n    [%d1] link \"%s\"  [url: https://harbour.example/notices/%d]\n", i+1, i+1, name, i)
+		if i != 1 {
+			fmt.Fprintf(&b, "    [%d2] StaticText \"Posted in week %d\" \n", i+1, i+20)
+		}
+	}
+	doc := read(Input{}, b.String(), WebContent, nil)
+	at := func(name string) int {
+		return slices.IndexFunc(doc.lines, func(l line) bool { return strings.Contains(l.text, name) })
+	}
+	if doc.shape != shapeSnapshot || at("Pilot rota") < 0 {
+		t.Fatalf("the page is read as %v: %+v", doc.shape, doc.lines)
+	}
+	for _, c := range []struct {
+		above, line string
+		want        bool
+	}{
+		{"Tide tables", "Mooring fees", true}, // a link without a text stands between them
+		{"Tide tables", "Pilot rota", true},
+		{"week 22", "Pilot rota", false},
+		{"Mooring fees", "week 22", false},
+		{"Notices", "Mooring fees", false}, // the heading is in no item
+	} {
+		if got := doc.parted(at(c.above), at(c.line)); got != c.want {
+			t.Errorf("%q below %q: a mark %v, want %v", c.line, c.above, got, c.want)
 		}
 	}
 }

@@ -131,7 +131,7 @@ const gapMark = "…\n"
 // parted reports whether a line would be taken for a part of what is shown above it: the line that it is indented below stands between
 // them.
 func (d *document) parted(above, line int) bool {
-	if d.shape == shapeSnapshot && (d.hidesChoices(above, line) || d.entersItem(above, line)) {
+	if d.shape == shapeSnapshot && (d.hidesChoices(above, line) || d.entersItem(above, line) || d.hidesItem(above, line)) {
 		return true
 	}
 	if l := &d.lines[line]; !d.nested || d.shape == shapeSnapshot && !page.IsText(l.text) && !strings.Contains(l.text, "] option ") {
