@@ -365,9 +365,9 @@ func (d *document) within(p choice) bool {
 	return p.start > 0 || !l.starts
 }
 
-// follows reports whether a line directly follows the previous one in its file.
+// follows reports whether a line directly follows the previous one in its file, and so needs no number: one that is named has it all the same.
 func (d *document) follows(i int) bool {
-	return i > 0 && d.lines[i].number > 1 && d.lines[i].number == d.lines[i-1].number+1 && d.lines[i].group == d.lines[i-1].group && d.lines[i].context == d.lines[i-1].context
+	return i > 0 && !d.pointedAt[d.lines[i].number] && d.lines[i].number > 1 && d.lines[i].number == d.lines[i-1].number+1 && d.lines[i].group == d.lines[i-1].group && d.lines[i].context == d.lines[i-1].context
 }
 
 // whole returns all lines if they take at most limit characters; otherwise ok is false.
