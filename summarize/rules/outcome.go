@@ -14,7 +14,7 @@ import (
 // the editor's own sentence says it; of a diff, the lines with a sign do.
 
 // logPath matches the name of a log.
-var logPath = regexp.MustCompile(`(?i)(?:\.(?:log|out|err)(?:[.-]\d+)?|(?:^|/)(?:std(?:out|err)|[\w-]*log)(?:\.txt)?)$`)
+var logPath = regexp.MustCompile(`(?i)(?:\.(?:log|out|err|output)(?:[.-]\d+)?|(?:^|/)(?:std(?:out|err)|[\w-]*log)(?:\.txt)?)$`)
 
 // isLog reports whether a file is a log: by its name, or since most of its lines begin with a time.
 func isLog(args call.Arguments, text string) bool {

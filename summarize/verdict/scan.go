@@ -516,6 +516,9 @@ func (s *scan) read() words {
 				w.compiler, w.placed = line, true
 			}
 		} else {
+			if t, ok := sumOf(line); ok && !passed { // of another run before the last one
+				runner.add(s.lines, i, t)
+			}
 			bad = !passed && saysFailed.begins(line)
 			if !passed && saysBroken.begins(line) {
 				bad, w.broken = true, line
@@ -543,6 +546,18 @@ func (s *scan) read() words {
 		w.tests = runner.tests
 	}
 	return w
+}
+
+// runSums begin the lines by which runners sum up all of a run, and nothing less.
+var runSums = []string{"Tests:", "Tests  ", "=====", "test result: "}
+
+// sumOf reads such a line, wherever it stands.
+func sumOf(line string) (t Tally, ok bool) {
+	if line == "" || strings.IndexByte("T=t", line[0]) < 0 || !slices.ContainsFunc(runSums, func(begin string) bool { return strings.HasPrefix(line, begin) }) {
+		return t, false
+	}
+	t, ok = TallyOf(line)
+	return t, ok && runnersSum(line, t)
 }
 
 // sums are those of a test runner.

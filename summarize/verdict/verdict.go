@@ -167,12 +167,18 @@ func (s *scan) decideRun(o *Outcome) {
 	if o.Verdict == Success && !proven && o.Line != "" && (w.behind > 0 && s.runsOthers() || s.cutOff(w.sum)) {
 		o.Verdict, o.Line = Unknown, ""
 	}
+	if o.Verdict == Failure && !o.ExitKnown && o.Tests.passedAll() && failedFile.MatchString(o.Line) { // what is counted is another run
+		o.Tests = Tally{}
+	}
 	if o.Verdict == Failure && w.broken != "" && o.Tests.Failed+o.Tests.Errors == 0 { // of the tests that it came to: "0 failed" would mislead
 		if o.Tests.HasFailed, o.Tests.HasErrors = false, false; !o.Tests.HasPassed {
 			o.Tests = Tally{}
 		}
 	}
 }
+
+// failedFile matches a runner's line about a file of tests that failed.
+var failedFile = regexp.MustCompile(`^FAIL +[\w./\\@-]+\.\w{1,5}(?: |$)`)
 
 // decideOther judges an output of which only the harness's flag and the text are known.
 func (s *scan) decideOther(o *Outcome) {

@@ -280,3 +280,19 @@ func TestEndOfLongOutput(t *testing.T) {
 		t.Errorf("%v, %+v", o.Verdict, o.Tests)
 	}
 }
+
+// TestSeveralRuns: the counts of one of several runs are not told as those of the call.
+func TestSeveralRuns(t *testing.T) {
+	passing := strings.Repeat("    √ plants a tree in its row (3 ms)\n", 80)
+	two := passing + "Test Suites: 12 passed, 12 total\nTests:       212 passed, 212 total\n" + passing + "Test Suites: 11 passed, 11 total\nTests:       180 passed, 180 total\n"
+	if o := Of(Call{Kind: Run, Command: "bash run_tests.sh", Text: two}); o.Tests.HasPassed || o.Verdict == Failure {
+		t.Errorf("two runs: %+v", o)
+	}
+	if o := Of(Call{Kind: Run, Command: "bash run_tests.sh", Text: passing + "Tests:       212 passed, 212 total\n"}); o.Tests.Passed != 212 {
+		t.Errorf("one run: %+v", o)
+	}
+	cut := "PASS rows.test.ts\nTests:       212 passed, 212 total\nFAIL owners.test.ts\n    × tells the owner (7 ms)\n  ● owners › tells the owner\nPASS trees.test.ts\n"
+	if o := Of(Call{Kind: Run, Command: "bash run_tests.sh 2>&1 | grep -E 'FAIL|PASS|Tests:' | head -30", Text: cut}); o.Verdict != Failure || o.Tests.HasPassed {
+		t.Errorf("cut off: %+v", o)
+	}
+}

@@ -75,7 +75,7 @@ func pipeline(steps []shell.Step) (list []Part, ok bool) {
 	name, operands := steps[0].Program()
 	if len(steps) == 1 {
 		switch {
-		case name == "cd" || name == "" || name == "true" || name == ":" || (name == "set" || name == "export") && len(operands) > 0:
+		case name == "cd" || name == "" || name == "true" || name == ":" || name == "sleep" || name == "wait" || (name == "set" || name == "export") && len(operands) > 0:
 			return nil, !(name == "cd" && slices.Contains(operands, "-") || name == "export" && slices.Contains(operands, "-p") || name == "set" && traces(operands))
 		case steps[0].Op == "||" || steps[0].Op == "&":
 			return nil, false
