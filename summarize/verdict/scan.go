@@ -516,9 +516,7 @@ func (s *scan) read() words {
 				w.compiler, w.placed = line, true
 			}
 		} else {
-			if t, ok := sumOf(line); ok && !passed { // of another run before the last one
-				runner.add(s.lines, i, t)
-			}
+			runner.addEarlier(s.lines, i, passed)
 			bad = !passed && saysFailed.begins(line)
 			if !passed && saysBroken.begins(line) {
 				bad, w.broken = true, line
@@ -582,6 +580,13 @@ func (c *sums) add(lines []string, i int, t Tally) {
 		c.tests = t
 	}
 	c.at = i
+}
+
+// addEarlier takes the sum of another run, before the last one.
+func (c *sums) addEarlier(lines []string, i int, passed bool) {
+	if t, ok := sumOf(lines[i]); ok && !passed {
+		c.add(lines, i, t)
+	}
 }
 
 // asks counts the steps that ask a database.
