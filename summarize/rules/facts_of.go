@@ -525,10 +525,8 @@ func (f *facts) file(args call.Arguments, doc *document) {
 		case doc.middleCut:
 			extent = doc.extent()
 		case extent != "":
-		case len(list) == 1 && list[0].Last > 0 && doc.total == list[0].Last:
-			extent = "last " + itoa(doc.total)
-		case len(list) == 1 && list[0].From == 1 && doc.total == list[0].To:
-			extent = "first " + itoa(doc.total)
+		case endOf(list, doc.total) != "":
+			extent = endOf(list, doc.total)
 		default:
 			extent = doc.extent()
 			if asked := lex.Atoi(args.Text("limit", "max_lines", "num_lines", "line_count")); asked > 0 && extent == itoa(asked) {
@@ -569,6 +567,33 @@ func (f *facts) file(args call.Arguments, doc *document) {
 		f.note("type", kind)
 	}
 	f.modules(doc)
+}
+
+// endOf returns which lines of one file are shown if they are all that was asked for of its beginning or its end: `last 50`. What is printed beside
+// them is none of its lines. Empty if there are other files, or fewer lines.
+func endOf(list []call.Part, total int) string {
+	var of *call.Part
+	for i := range list {
+		p := &list[i]
+		switch {
+		case p.Path == "" && p.Size() > 0:
+			total -= p.Size()
+		case p.Path == "" || of != nil:
+			return ""
+		default:
+			of = p
+		}
+	}
+	switch {
+	case of == nil || total <= 0:
+	case of.Last > 0 && total == of.Last:
+		return "last " + itoa(total)
+	case of.Last > 0 && total < of.Last && len(list) > 1:
+		return itoa(total) // the file has no more
+	case of.From == 1 && total == of.To:
+		return "first " + itoa(total)
+	}
+	return ""
 }
 
 // countless reports whether a shell has cut an output at a place that no line tells.
