@@ -187,12 +187,17 @@ func (s *scan) decideOther(o *Outcome) {
 	switch {
 	case short && (strings.HasPrefix(first, "Error: ") || strings.HasPrefix(first, "Error executing") || strings.HasPrefix(first, "Error calling")), failedJSON(s.call.Text):
 		o.Verdict, o.Line = Failure, first
+	case s.call.Kind == Other && !flagged && !o.ExitKnown && failedWithCode.MatchString(first):
+		o.Verdict, o.Line = Failure, first
 	case s.call.Kind == Other && flagged, o.ExitKnown:
 		o.Verdict = Success
 	case s.call.Kind == Other && len(s.lines) == 1 && len(first) < longestMessage && first[0] != '{' && first[0] != '[' && TellsError(first):
 		o.Verdict, o.Line = Failure, first
 	}
 }
+
+// failedWithCode is how a tool of any name says that what it ran failed: "step 3: build FAILED, rc=1".
+var failedWithCode = regexp.MustCompile(`(?i)^.{0,120}\b(?:failed|failure)\b.{0,40}\b(?:rc|exit(?:ed)?(?: with)?(?: code| status)?|return code|code) ?[=:]? ?[1-9]\d{0,4}\)?\.?$`)
 
 // longestMessage bounds an answer that is only an error, in bytes.
 const longestMessage = 300

@@ -296,3 +296,18 @@ func TestSeveralRuns(t *testing.T) {
 		t.Errorf("cut off: %+v", o)
 	}
 }
+
+// TestFailedWithCode: a tool whose name nobody knows says in its first line that what it ran failed, with a code.
+func TestFailedWithCode(t *testing.T) {
+	for text, want := range map[string]Verdict{
+		"step `plant` (jdk=17): BUILD FAILED after it, rc=1\n--- first errors ---\n[ERROR] no such row": Failure,
+		"Deployment failed (exit code 2)\nsee the log":                                                  Failure,
+		"step `plant`: built, rc=0\n12 trees":                                                           Unknown,
+		"What to do if a build failed\nexit code 1 means that a tree is missing":                        Unknown,
+		"3 of 12 trees failed to grow\nrow 4":                                                           Unknown,
+	} {
+		if o := Of(Call{Kind: Other, Text: text}); o.Verdict != want {
+			t.Errorf("%q: %v, want %v", text, o.Verdict, want)
+		}
+	}
+}
