@@ -20,9 +20,13 @@ func (v *view) fileLines(room int) []string {
 	told := func(f File) bool { return v.toldStill(f) && !f.gone() && f.untouched() && !v.mayBeWritten(f.Path) }
 	lines = append(lines, v.named("- changed by git or a sub-agent:", room-cost(tried)-cost(lines), 0, func(f File) bool { return told(f) && !v.dirtyBefore(f) })...)
 	lines = append(lines, v.named("- changed before these items:", room-cost(tried)-cost(lines), 0, func(f File) bool { return told(f) && v.dirtyBefore(f) && !v.committed(f.Told, v.l.To+1) })...)
-	lines = append(lines, v.named("- written by commands, as they say:", room-cost(tried)-cost(lines), 0, func(f File) bool { return f.Made > 0 && f.Told == 0 && !f.gone() && f.untouched() && !v.mayBeWritten(f.Path) })...)
+	lines = append(lines, v.named("- written by commands, as they say:", room-cost(tried)-cost(lines), 0, func(f File) bool {
+		return f.Made > 0 && f.Told == 0 && !f.gone() && f.untouched() && !v.mayBeWritten(f.Path)
+	})...)
 	lines = append(lines, tried...)
-	return append(lines, v.named(toRead, room-cost(lines), v.l.Omitted.Files, func(f File) bool { return f.Told+f.Made == 0 && f.Read > 0 && f.untouched() && !temporary.MatchString(f.Path) })...)
+	return append(lines, v.named(toRead, room-cost(lines), v.l.Omitted.Files, func(f File) bool {
+		return f.Told+f.Made == 0 && f.Read > 0 && f.untouched() && !temporary.MatchString(f.Path)
+	})...)
 }
 
 // outputs are directories that builds write.

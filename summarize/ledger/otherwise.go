@@ -30,7 +30,7 @@ var (
 )
 
 // makes is how commands say that they wrote a file, with its path behind it at the end of the line.
-var makes = regexp.MustCompile(`(?i)(?:^|[^\w-])(?:generated|wrote|written|created|saved|emitted|exported|generad[oa]s?|escrit[oa]s?|cread[oa]s?|guardad[oa]s?|gerado|erzeugt|geschrieben|généré|écrit)\b[^\n/]{0,40}?[\s"'`+"`"+`(:]((?:[~.]{0,2}/)?[\w@.-]+(?:/[\w@.-]+)*\.[A-Za-z]\w{0,7})["'`+"`"+`]?[.)]?(?: \([^()\n]{0,40}\))?\s*$`)
+var makes = regexp.MustCompile(`(?i)(?:^|[^\w-])(?:generated|wrote|written|created|saved|emitted|exported|generad[oa]s?|escrit[oa]s?|cread[oa]s?|guardad[oa]s?|gerado|erzeugt|geschrieben|généré|écrit)\b[^\n/]{0,40}?[\s"'` + "`" + `(:]((?:[~.]{0,2}/)?[\w@.-]+(?:/[\w@.-]+)*\.[A-Za-z]\w{0,7})["'` + "`" + `]?[.)]?(?: \([^()\n]{0,40}\))?\s*$`)
 
 // made records the files that a command says that it wrote, the first few, without what builds put out.
 func (c *collector) made(at uint64, text string) {

@@ -11,22 +11,22 @@ import (
 
 // Kinds of events, the ranks of their notes: what happens later and takes something back or settles it.
 const (
-	discarded = iota + 1 // a command threw uncommitted work away
-	rewrote              // a command replaced commits: their hashes are no longer those of the work
-	retracted            // the assistant took back what it said before
-	claimed              // the assistant says that runs succeed
-	settled              // a command of git succeeded that ends an operation which had stopped
-	reported             // the result of a call says what was accomplished
-	foreign              // the assistant says that an error is not of its work
-	confirmed            // the user says that what the assistant said is what was sought, or helps
-	removed              // git reports that a branch was deleted, here or on a remote
-	putBack              // the assistant says that a file is as it was in the beginning
-	staged               // files were added to the next commit
-	unstaged             // what was added to the next commit may not be any more
-	ready                // a pull request that was a draft is ready
-	tree                 // git status told which files are changed
-	answeredElse         // the user, asked by a tool, answered something else than that it is so
-	elsewhen             // the user said something that is not among the messages
+	discarded    = iota + 1 // a command threw uncommitted work away
+	rewrote                 // a command replaced commits: their hashes are no longer those of the work
+	retracted               // the assistant took back what it said before
+	claimed                 // the assistant says that runs succeed
+	settled                 // a command of git succeeded that ends an operation which had stopped
+	reported                // the result of a call says what was accomplished
+	foreign                 // the assistant says that an error is not of its work
+	confirmed               // the user says that what the assistant said is what was sought, or helps
+	removed                 // git reports that a branch was deleted, here or on a remote
+	putBack                 // the assistant says that a file is as it was in the beginning
+	staged                  // files were added to the next commit
+	unstaged                // what was added to the next commit may not be any more
+	ready                   // a pull request that was a draft is ready
+	tree                    // git status told which files are changed
+	answeredElse            // the user, asked by a tool, answered something else than that it is so
+	elsewhen                // the user said something that is not among the messages
 )
 
 var (
