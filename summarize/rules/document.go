@@ -632,6 +632,44 @@ func (d *document) listsCommits() bool {
 	return commits >= least && others <= 1
 }
 
+// supersede leaves out all but the last of what a program prints again and again until something is done, `gh run watch`: each time the same heading, and
+// below it mostly the same lines.
+func (d *document) supersede() {
+	const least, share, times = 5, 6, 3 // lines; of ten that are the same; a command that says an error twice is none of these
+	first := slices.IndexFunc(d.lines, func(l line) bool { return len(l.text) >= countedLine })
+	if first < 0 || strings.Contains(d.lines[first].text, "error") {
+		return
+	}
+	before, last, found := first, first, 1
+	for i := first + 1; i < len(d.lines); i++ {
+		if l := &d.lines[i]; l.starts && l.text == d.lines[first].text {
+			before, last, found = last, i, found+1
+		}
+	}
+	if found < times || len(d.lines)-last < least || last-before < least {
+		return
+	}
+	said := make(map[string]bool, last-before)
+	for i := before; i < last; i++ {
+		said[d.lines[i].text] = true
+	}
+	same, all := 0, 0
+	for i := last; i < len(d.lines); i++ {
+		if text := d.lines[i].text; text != "" {
+			all++
+			if said[text] {
+				same++
+			}
+		}
+	}
+	if same*10 < all*share {
+		return
+	}
+	for i := range last {
+		d.lines[i].aside = true
+	}
+}
+
 // countAlike counts for every line those that differ from it only in digits: lines that a loop prints.
 func (d *document) countAlike() {
 	hashes := make([]uint64, len(d.lines))

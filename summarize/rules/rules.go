@@ -117,6 +117,9 @@ func read(in Input, source string, category Category, args call.Arguments) docum
 	doc.countAlike()
 	doc.steps = doc.placed && !doc.prose && !doc.log && doc.shape != shapeOneFile && doc.shape != shapeJSON
 	doc.commits = category == CommandOutput && doc.shape == shapePlain && doc.listsCommits()
+	if category == CommandOutput && doc.shape == shapePlain {
+		doc.supersede()
+	}
 	doc.findOpeners()
 	doc.findLandmarks(category)
 	if doc.pointedAt = placesNamed(in.Earlier, args); len(doc.pointedAt) == 0 && doc.placed {
