@@ -55,14 +55,14 @@ func TestAskedAroundMatches(t *testing.T) {
 		case 10, 40:
 			fmt.Fprintf(&out, "%d:\t\treturn rows.map(toVessel)\n", 100+i)
 		case 66:
-			fmt.Fprintf(&out, "%d-\t\t\tmooredAt: row.moored_at,\n", 100+i)
+			fmt.Fprintf(&out, "%d-\t\t\tif moored_at == nil {\n", 100+i)
 		default:
 			fmt.Fprintf(&out, "%d-\t\t\tberthCount%c%c: row.berth_%c_count%d,\n", 100+i, 'A'+i%26, 'a'+i/26, 'a'+i%7, i)
 		}
 	}
 	in := Input{MessageID: "m1", ToolName: "Grep", Arguments: []byte(`{"pattern":"toVessel","path":"src/vessels.ts","output_mode":"content","-C":40}`), Content: out.String(), MaxChars: 800,
 		Earlier: []string{"The query does not select moored_at. Does toVessel map it?"}}
-	if text := ToolOutput(in).Text; !strings.Contains(text, "166-mooredAt: row.moored_at") {
+	if text := ToolOutput(in).Text; !strings.Contains(text, "166-if moored_at == nil") {
 		t.Errorf("the line with what is asked for is missing:\n%s", text)
 	}
 }
