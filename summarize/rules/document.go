@@ -96,6 +96,7 @@ type document struct {
 	wrapped    bool              // an agent's program added text to the source
 	goesOn     string            // what the range of its lines is followed by if the file goes on
 	cutOff     bool              // and says that it shows a part of it
+	capped     string            // "first" or "last", if a filter at the end of the command has let no more lines through
 	shortened  bool              // the shell says in front of the output that it has cut it
 	middleCut  bool              // a line says that the middle of the file is missing: the numbers of those behind it are unknown
 	chars      int               // code points of the source, before cleaning

@@ -43,8 +43,8 @@ func (f *facts) command(args call.Arguments, doc *document) {
 		f.add("Diff", lex.Counted(len(doc.changes), "file")+","+all.String())
 	}
 	output := lex.Counted(doc.total, "line")
-	if n, which := args.Capped(); n > 0 && doc.total >= n {
-		output = which + " " + output
+	if doc.capped != "" {
+		output = doc.capped + " " + output
 	}
 	f.add("Output", output)
 	f.note("output_lines", doc.total)
@@ -376,7 +376,9 @@ func (f *facts) web(args call.Arguments, doc *document) {
 		f.note("title", title)
 	}
 	if f.wide { // which page it is tells more than what was asked of it
-		f.asked(args)
+		if _, text := args.Brief(); args.Command() != "" || args.Url() == "" || text != lex.OneLine(args.Url()) {
+			f.asked(args)
+		}
 		if address := doc.address(); args.Url() == "" && address != "" {
 			f.add("URL", clipLeft(lex.OneLine(address), longestAddress))
 			f.note("url", address)
@@ -493,6 +495,9 @@ var (
 	exportLine = regexp.MustCompile(`^export\s+(?:default\s+)?(?:async\s+)?(?:abstract\s+)?(?:const|let|var|function\*?|class|interface|type|enum)\s+(\w+)`)
 	importLine = regexp.MustCompile(`^(?:import\s|from\s+\S+\s+import\s|use\s+[\w:]+|#include\s|const\s+.*=\s*require\(|require(?:_once)?[\s(])`)
 )
+
+// inBlock matches an import in a block of Go's.
+var inBlock = regexp.MustCompile(`^(?:[\w.]+ +)?"[^"]+"`)
 
 // mayImport is a cheap pretest for importLine.
 func mayImport(text string) bool {
@@ -672,9 +677,19 @@ func onlyMember(text, name string) bool {
 func (f *facts) modules(doc *document) {
 	var exports []string
 	imports := 0
+	block := false // Go's imports, one to a line
 	for i := range doc.lines {
 		l := &doc.lines[i]
-		if len(l.text) < 4 || len(l.text) > 400 {
+		switch {
+		case l.text == "import (":
+			block = true
+			continue
+		case block && strings.HasPrefix(l.text, ")"):
+			block = false
+		case block && inBlock.MatchString(l.text):
+			imports++
+		}
+		if block || len(l.text) < 4 || len(l.text) > 400 {
 			continue
 		}
 		if strings.HasPrefix(l.text, "export") {

@@ -111,8 +111,8 @@ func read(in Input, source string, category Category, args call.Arguments) docum
 		doc.shortened = shortenedBy(in.Content, source)
 		doc.goesOn = goesOnBy(in.Content, strings.TrimRight(source, "\n"))
 	}
-	n, _ := args.Capped()
-	doc.cutOff = saysCutOff(in.Content) || n > 0 && doc.total >= n
+	doc.capped = cappedBy(args, doc.total)
+	doc.cutOff = saysCutOff(in.Content) || doc.capped != ""
 	doc.relevant = in.Relevant
 	doc.countAlike()
 	doc.steps = doc.placed && !doc.prose && !doc.log && doc.shape != shapeOneFile && doc.shape != shapeJSON
@@ -126,6 +126,16 @@ func read(in Input, source string, category Category, args call.Arguments) docum
 		doc.pointedAt = linesNamed(in.ToolName, in.Earlier, args)
 	}
 	return doc
+}
+
+// cappedBy returns which lines a filter has let through, "first" or "last", if it may have held others back. Far more lines than it lets through have
+// come from within its lines, as those of a text in JSON; a few may be errors that go past it.
+func cappedBy(args call.Arguments, total int) string {
+	const past = 10 // lines, or a share
+	if n, which := args.Capped(); n > 0 && total >= n && total <= n+max(past, n/past) {
+		return which
+	}
+	return ""
 }
 
 // compose chooses the fullest form that fits: facts and all lines; the unchanged source; facts and a choice of lines.

@@ -135,8 +135,14 @@ var titles = []string{"description", "title", "subject", "name", "query", "url",
 // Brief describes a call without path, command or pattern: by its title, else its short arguments,
 // "origin=JFK, date=2024-05-20".
 func (a Arguments) Brief() (name, text string) {
-	if title := a.Text(titles...); title != "" {
-		return "About", lex.OneLine(title)
+	for _, title := range titles {
+		switch text := a.Text(title); {
+		case text == "":
+		case title == "url":
+			return "URL", lex.OneLine(text) // beside links it would pass for one of that name
+		default:
+			return "About", lex.OneLine(text)
+		}
 	}
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(a)) {
