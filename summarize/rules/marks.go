@@ -186,6 +186,12 @@ func (d *document) hidden(sketch string) (lines, chars int) {
 	return lines, chars
 }
 
+// wholeIn reports whether a sketch has all of a source's values.
+func (d *document) wholeIn(sketch string) bool {
+	lines, chars := d.hidden(sketch)
+	return lines == 0 && chars == 0
+}
+
 // parts reports whether a character stands between the words of a record or a path.
 func parts(r rune) bool { return r < 0x80 && separates[byte(r)] }
 

@@ -166,7 +166,7 @@ func compose(in Input, category Category, doc *document, f *facts) string {
 	room := limit - lex.Runes(header) - 1 - lex.Runes(in.elision(doc.total, doc.chars)) - 1
 	// A program that names files and reports errors among them is no listing: a tree would have no room for the errors.
 	if body := doc.sketch(in, category, room); body != "" && (!doc.listing || len(f.urgent) == 0) && lex.Runes(header)+lex.Runes(body)+1 <= limit {
-		if doc.tabled || room-lex.Runes(body) < spareRoom {
+		if doc.tabled || room-lex.Runes(body) < spareRoom || doc.shape == shapeJSON && doc.wholeIn(body) {
 			return doc.sketched(in, category, header, body, limit, room)
 		}
 		header = lex.JoinLines(header, body)
