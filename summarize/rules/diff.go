@@ -16,8 +16,11 @@ import (
 // changed mostly comes first, even if it has none.
 const aroundWorth, changedWorth = 0.2, 0.03
 
-// change is how much of a file a diff changes.
-type change struct{ added, removed int }
+// change is how much of a file a diff changes; in part, if lines of it are missing.
+type change struct {
+	added, removed int
+	partly         bool
+}
 
 // looksDiff recognizes diffs of whatever tool, also below commits or a remark; a file's own text is one only if it begins as one.
 func looksDiff(text string, category Category) bool {
@@ -105,6 +108,7 @@ func (d *document) ofDiff(l *line) (drop bool) {
 	text, old := l.text, d.old
 	d.old = ""
 	if strings.Contains(text, " truncated…") && cutWithin.MatchString(text) { // it ends as a line of who knows what
+		d.cutDiff()
 		d.under, d.hunk = words.None, hunk{}
 		return false
 	}
@@ -127,6 +131,9 @@ func (d *document) ofDiff(l *line) (drop bool) {
 	case d.hunk.open() && d.hunk.has(text) || d.hunk.begun && strings.HasPrefix(text, "\\"):
 		return d.take(l)
 	case d.hunk.open():
+		if isMiddle(text) {
+			d.cutDiff()
+		}
 		d.under = words.None // of the next commit, of the next command, or a remark that something is left out
 		return false
 	case strings.HasPrefix(text, "--- ") && pathOf(text) != "":
@@ -154,6 +161,43 @@ func (d *document) ofDiff(l *line) (drop bool) {
 		return d.take(l)
 	}
 	return false
+}
+
+// cutDiff notes that lines are missing of the file whose lines come.
+func (d *document) cutDiff() {
+	d.diffCut = true
+	if d.under >= 0 && d.under < len(d.changes) {
+		d.changes[d.under].partly = true
+	}
+}
+
+// cutAtEnd notes that lines are missing behind or in front of a diff.
+func (d *document) cutAtEnd() {
+	if n := len(d.changes); d.cutOff && n > 0 {
+		d.diffCut = true
+		if d.capped == "last" {
+			d.changes[0].partly = true
+		} else {
+			d.changes[n-1].partly = true
+		}
+	}
+}
+
+// changedInAll states how many files and lines a diff changes, and that it is a part of one.
+func (d *document) changedInAll() string {
+	var all change
+	for _, c := range d.changes {
+		all.added += c.added
+		all.removed += c.removed
+	}
+	text := lex.Counted(len(d.changes), "file") + "," + all.String()
+	switch {
+	case d.capped != "":
+		return text + " in " + d.capped + " " + lex.Counted(d.total, "line")
+	case d.diffCut:
+		return text + " in part"
+	}
+	return text
 }
 
 // take puts a line under the file, and counts it.
@@ -264,9 +308,9 @@ func (d *document) groupName(g int) string {
 	return d.groups[g]
 }
 
-// String is empty if no line changed: a file that was renamed.
+// String is empty if no line changed, as of a file that was renamed, and if lines are missing.
 func (c change) String() string {
-	if c == (change{}) {
+	if c.partly || c == (change{}) {
 		return ""
 	}
 	return " +" + itoa(c.added) + " -" + itoa(c.removed)

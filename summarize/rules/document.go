@@ -72,6 +72,7 @@ type document struct {
 	dotted     bool              // "12. text"
 	bare       bool              // matches have no line number
 	changes    []change          // of a diff, by group
+	diffCut    bool              // and lines of it are missing
 	hits       []int             // of a search, by group
 	hunk       hunk              // of a diff: where in its file it is
 	pieces     int32             // and how many hunks there are so far

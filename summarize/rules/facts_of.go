@@ -35,12 +35,7 @@ func (f *facts) command(args call.Arguments, doc *document) {
 		f.add("Packages", doc.packages(f.ended.Verdict))
 	}
 	if len(doc.changes) > 0 {
-		var all change
-		for _, c := range doc.changes {
-			all.added += c.added
-			all.removed += c.removed
-		}
-		f.add("Diff", lex.Counted(len(doc.changes), "file")+","+all.String())
+		f.add("Diff", doc.changedInAll())
 	}
 	output := lex.Counted(doc.total, "line")
 	if doc.capped != "" {

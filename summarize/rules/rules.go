@@ -113,6 +113,7 @@ func read(in Input, source string, category Category, args call.Arguments) docum
 	}
 	doc.capped = cappedBy(args, doc.total)
 	doc.cutOff = saysCutOff(in.Content) || doc.capped != ""
+	doc.cutAtEnd()
 	doc.relevant = in.Relevant
 	doc.countAlike()
 	doc.steps = doc.placed && !doc.prose && !doc.log && doc.shape != shapeOneFile && doc.shape != shapeJSON
