@@ -197,7 +197,7 @@ func (d *document) runsOn(above, p choice) bool {
 	case d.shape == shapeDiff:
 		return old[0] == '-' && current[0] == '+' || d.leavesBlock(above.line, p.line) || current[0] != '@' && a.piece != b.piece && a.piece > 0 && b.piece > 0
 	case !d.prose:
-		return false
+		return old[0] == '"' && current[0] == '"' && d.underOtherKey(above.line, p.line)
 	case lex.IsLower(current[0]):
 		first, _, _ := strings.Cut(current, " ")
 		return !strings.HasSuffix(first, ":") // `status: done` goes on with no sentence
@@ -260,6 +260,17 @@ func (d *document) leavesBlock(above, line int) bool {
 	}
 	for i := above + 1; i < line; i++ {
 		if l := &d.lines[i]; l.starts && len(l.text) > 1 && !l.indentedInDiff() {
+			return true
+		}
+	}
+	return false
+}
+
+// underOtherKey reports whether a member in JSON is of a key that is left out between it and the line shown above it.
+func (d *document) underOtherKey(above, line int) bool {
+	for i := above + 1; i < line; i++ {
+		l := &d.lines[i]
+		if l.indent < d.lines[line].indent && l.text != "" && l.text[0] == '"' && strings.IndexByte("{[", l.text[len(l.text)-1]) >= 0 {
 			return true
 		}
 	}
