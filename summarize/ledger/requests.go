@@ -318,20 +318,69 @@ func withoutBlocks(text string) string {
 // pastes begins a request with what was copied from a terminal or a log, below which stands what is asked.
 var pastes = regexp.MustCompile(`^(?:[➜❯»$%] |[\w.-]+@[\w.-]+[:~ ]|(?i:error|fatal|warning|traceback|panic|exception)\b ?[:(\[]|npm (?:ERR|error)|=== |--- FAIL|FAIL\b|\[?\d{4}-\d\d-\d\d[ T]\d\d:)`)
 
-// withAsk returns a request in at most n characters: its beginning, and of one that begins with a paste the end as well.
+// withAsk returns a request in at most n characters: its beginning, and its last words, which often say what decides: a condition, an order
+// of the steps, the question. A paste has both halves.
 func withAsk(s string, n int) string {
+	if lex.Runes(s) <= n || n < 2*leastOpening {
+		return opening(s, n)
+	}
 	if pastes.MatchString(s) {
 		return bothEnds(s, n)
 	}
-	return opening(s, n)
+	last := lastAsk(s, min(n-leastOpening-3, max(n/3, 80)))
+	if last == "" {
+		return opening(s, n)
+	}
+	first := opening(s, n-lex.Runes(last)-3)
+	return strings.TrimRight(first, " …") + " … " + last
 }
+
+// lastAsk returns the last sentence of a request, with those before it while it says little, or else its last clause, in at most n characters;
+// empty if it ends in code.
+func lastAsk(s string, n int) string {
+	s = strings.TrimRight(s, " …")
+	if over := len(s) - 8*n; over > 0 {
+		s = strings.ToValidUTF8(s[over:], "")
+	}
+	last := s
+	if i := strings.LastIndex(s, " … "); i >= 0 && lex.Runes(s[i+len(" … "):]) <= n {
+		last = s[i+len(" … "):] // it was cut before
+	}
+	for {
+		rest := strings.TrimSpace(last[stop(last):])
+		if !asks(rest) {
+			break
+		}
+		last = rest
+	}
+	if lex.Runes(last) > n {
+		runes := []rune(last)
+		last = string(runes[len(runes)-n:])
+		if at := clauseStart.FindStringIndex(last); at != nil && len(last)-at[1] >= leastOpening/2 {
+			last = last[at[1]:]
+		} else if at := strings.IndexByte(last, ' '); at >= 0 {
+			last = last[at+1:]
+		}
+		last = strings.TrimLeft(last, " …")
+	}
+	if last == s || !asks(last) || lex.CodeLike(last) || strings.Count(last, "://") > 1 {
+		return ""
+	}
+	return last
+}
+
+// asks reports whether a part of a request says something by itself.
+func asks(s string) bool { return len(strings.Fields(s)) > 2 && !thanking.MatchString(s) }
+
+// clauseStart stands before a clause within a sentence.
+var clauseStart = regexp.MustCompile(`(?:[,;:)] | [–—-] | \.{2,} | (?:but|pero|aber|mais) )`)
 
 // bounded returns a request in at most n characters, as a ledger keeps it.
 func bounded(s string, n int) string {
-	if pastes.MatchString(s) {
-		return bothEnds(s, n)
+	if lex.Runes(s) <= n {
+		return s
 	}
-	return lex.Clip(s, n)
+	return withAsk(s, n)
 }
 
 // substantial reports whether a request says more than "yes, go on".

@@ -221,6 +221,9 @@ func report(text, first string) string {
 		if i := strings.Index(line, first[:min(len(first), leastOpening/2)]); !begun && i >= 0 {
 			begun, line = true, line[i:]
 		}
+		if !begun && strings.HasSuffix(line, ":") && strings.HasPrefix(first, line) { // a line above a list, of which the first words are
+			begun = true
+		}
 		if heading && !strings.HasSuffix(line, ":") {
 			line += ":"
 		}
@@ -318,7 +321,7 @@ func (c *collector) chose(at uint64, tool string, args arguments, text string) {
 		pairs = [][]string{{"", args.text("question", "prompt", "message"), answer}}
 	}
 	for _, m := range pairs {
-		c.note(&c.decisions, "The user was asked “"+opening(oneLine(m[1]), 120)+"” → “"+opening(oneLine(m[2]), 160)+"”", refusedCall, at)
+		c.note(&c.decisions, "The user was asked “"+opening(oneLine(m[1]), 120)+"” → “"+withAsk(oneLine(m[2]), 240)+"”", refusedCall, at)
 	}
 }
 

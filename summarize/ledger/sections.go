@@ -179,7 +179,7 @@ func (v *view) goalLines(room int) []string {
 		if each < leastOpening {
 			continue
 		}
-		line := "- then: " + opening(n.Text, each-9)
+		line := "- then: " + withAsk(n.Text, each-9)
 		lines, room = append(lines, line), room-lex.Runes(line)-1
 	}
 	return lines
@@ -474,8 +474,14 @@ func concluded(s string) string {
 	if i := strings.Index(s, ": "); i >= leastOpening && !leading.MatchString(s[:i]) {
 		return s[:i+1] + " " + lex.ClipMark
 	}
+	if at := clauseEnd.FindAllStringIndex(head(s, leastAnswer*3/2), -1); len(at) > 0 && at[len(at)-1][0] >= leastOpening*2/3 {
+		return s[:at[len(at)-1][0]] + " …"
+	}
 	return opening(s, leastAnswer)
 }
+
+// clauseEnd stands behind a clause within a sentence.
+var clauseEnd = regexp.MustCompile(`[,;] | [–—-] `)
 
 // longest returns the length to which lines can be shown so that all of them fit into room.
 func longest(list []string, room int) int {

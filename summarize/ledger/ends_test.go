@@ -1,0 +1,44 @@
+package ledger
+
+import (
+	"strings"
+	"testing"
+
+	"precis/summarize/lex"
+)
+
+// What decides stands at the end of a request as often as at its beginning.
+func TestRequestsKeepTheirEnd(t *testing.T) {
+	const begins = "Give the clerk of the ferry a second book for the winter, with the boats, the berths and the names of the masters in it"
+	for _, c := range []struct{ name, text, end string }{
+		{"a sentence", begins + ", and let the harbour read it each night as well. First cut only for the boats.", " … First cut only for the boats."},
+		{"a clause", begins + ", y que el puerto la lea cada noche tambien, pero primero verifica los nombres de los barcos", " … pero primero verifica los nombres de los barcos"},
+		{"thanks", begins + ", and let the harbour read it each night as well. Only once the clerk has signed it. Thanks!", " … Only once the clerk has signed it. Thanks!"},
+	} {
+		told := withAsk(c.text, 130)
+		if !strings.HasPrefix(told, begins[:leastOpening]) || !strings.HasSuffix(told, c.end) || lex.Runes(told) > 130 {
+			t.Errorf("%s: %q", c.name, told)
+		}
+		if again := withAsk(withAsk(c.text, 140), 130); !strings.HasSuffix(again, c.end) {
+			t.Errorf("%s, again: %q", c.name, again)
+		}
+	}
+	if told := withAsk(begins+" and "+begins+"\n{\"a\": [1, 2], \"b\": {\"c\": 4}}", 130); strings.Contains(told, " … ") {
+		t.Errorf("code as an end: %q", told)
+	}
+}
+
+// An answer is cut behind a clause, not within one.
+func TestAnswersEndWithAClause(t *testing.T) {
+	if told := concluded(`The changes are: The lamp moved to the left — it now hangs in a row with the "Quay" sign on the left and…`); told != "The changes are: The lamp moved to the left …" {
+		t.Errorf("%q", told)
+	}
+}
+
+// Last words are told from the line above their list to the question at their end.
+func TestLastWordsKeepTheirQuestion(t *testing.T) {
+	play(t, []scenario{
+		{"a list below a line", askFerry + editFerry + "assistant: All tests pass. Let me review what we have so far:\\n\\n---\\n\\n### Step 3: Report\\n\\n**Completed:**\\n\\n1. **Task 1: Bookings in `quay/book.go`**\\n   - Added `Berth`, `BerthBook`, `MasterBook` types\\n\\n2. **Task 2: The log of the ferry**\\n   - Writes each booking\\n\\n**Ready for feedback.** Should I:\\n1. Commit this as it is?\\n2. Go on with the pier?\n",
+			[]string{"Task 2: The log of the ferry", "Should I: 1. Commit this as it is? 2. Go on with the pier?"}, nil},
+	})
+}
