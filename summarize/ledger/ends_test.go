@@ -42,3 +42,25 @@ func TestLastWordsKeepTheirQuestion(t *testing.T) {
 			[]string{"Task 2: The log of the ferry", "Should I: 1. Commit this as it is? 2. Go on with the pier?"}, nil},
 	})
 }
+
+// What the last calls said stands beside what was said before them.
+func TestSaidBeforeTheLastResults(t *testing.T) {
+	const guess = "assistant: The clerk of the ferry keeps the boats in `book.go` and never closes it. Let me check where the berth is closed\n"
+	play(t, []scenario{
+		{"a search without a match", askFerry + guess + `call bash {"command":"grep -n closeBerth quay/book.go"}` + "\nfail: Command exited with code 1\n", []string{"- printed since: grep -n closeBerth quay/book.go → found nothing"}, nil},
+		{"one that may have failed", askFerry + guess + `call bash {"command":"grep -n closeBerth quay/book.go 2>/dev/null"}` + "\nfail: Command exited with code 1\n", nil, []string{"found nothing"}},
+		{"a look", askFerry + guess + `call bash {"command":"sed -n 1,80p quay/book.go"}` + "\nok: package quay\\n\\nfunc a() {}\n", []string{"said before sed -n 1,80p quay/book.go ran: "}, nil},
+	})
+}
+
+// What the user forbids when refusing a call holds, and git status names no part as all.
+func TestRefusedAndUncommitted(t *testing.T) {
+	long := ""
+	for _, name := range strings.Split("abcdefghijklm", "") {
+		long += `\n?? quay/` + strings.Repeat("far/", 12) + name + ".go"
+	}
+	play(t, []scenario{
+		{"a refusal", askFerry + claude("git commit -am x") + "fail: The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\\ndon't check this in\n", []string{"Instructions that hold: don't check this in"}, nil},
+		{"a long status", askFerry + editFerry + claude("git status --short") + `ok:  M quay/book.go\n M quay/tide.go` + long + "\n", []string{"uncommitted (git status): book.go, tide.go, +4 more"}, nil},
+	})
+}

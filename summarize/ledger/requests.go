@@ -194,7 +194,7 @@ var moreMark = regexp.MustCompile(` \(\+\d+ more\)$`)
 var asMarked = regexp.MustCompile(` → (?:(?:answered|replied|no reply of its own|worked on|edited|ran|committed|pushed|opened)$|answered(?:: | \(|$)|then: ).*$`)
 
 // asTold is what a compaction puts before a request, or in place of some.
-var asTold = regexp.MustCompile(`^- (?:\(first of \d+ requests\) |then: |\((?:\d+ (?:earlier|others))?(?:; )?(?:` + allReplied + `)?\)$)?`)
+var asTold = regexp.MustCompile(`^- (?:\(first of \d+(?: or more)? requests\) |then: |\((?:\d+ (?:earlier|others))?(?:; )?(?:` + allReplied + `)?\)$)?`)
 
 // Where an instruction stands: its rank among others, since a document is full of sentences that only describe the work.
 const (

@@ -125,6 +125,10 @@ const maxRule = 200
 // printed records the output of a command that is short, or of a longer one the lines with its sums.
 func (c *collector) printed(at uint64, line, kind string, result Message, end outcome) {
 	line = head(line, maxTold) // more of it is not told
+	if kind == "look" && result.Message != nil && soleSearch.MatchString(changeDir.ReplaceAllString(line, "")) && foundNothing.MatchString(head(result.Content.Text(), 200)) {
+		c.note(&c.shown, briefly(oneLine(changeDir.ReplaceAllString(line, "")))+" → found nothing", 0, at)
+		return
+	}
 	if result.Message == nil || end.refused || end.failed() || kind != "" && kind != "look" || strings.Contains(line, "git ") || ofKeys.MatchString(line) || started.MatchString(head(result.Content.Text(), 600)) {
 		return
 	}
@@ -148,6 +152,12 @@ func (c *collector) printed(at uint64, line, kind string, result Message, end ou
 	}
 	c.note(&c.shown, briefly(oneLine(changeDir.ReplaceAllString(line, "")))+" → “"+text+"”", 0, at)
 }
+
+// soleSearch is a line that only searches and whose complaints are shown, foundNothing its result without a match.
+var (
+	soleSearch   = regexp.MustCompile(`^\s*(?:rg|e?grep|git grep) [^|;<>&\n]+$`)
+	foundNothing = regexp.MustCompile(`(?i)^\s*(?:(?:Command exited with code|Exit code:?|exited with(?: exit)? code) 1\s*)?(?:\(?no (?:output|matches found)\)?\s*)?$`)
+)
 
 // ofSum is a line of an output that sums up.
 var ofSum = regexp.MustCompile(`(?i)^\W*(?:totals?|sum|average|mean|median|overall|score|accuracy|precision|recall|coverage|result|summary|final)\b.*\d`)

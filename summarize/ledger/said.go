@@ -285,6 +285,7 @@ func (c *collector) refusal(m Message, tool string, args arguments, text string)
 	words := reason.FindStringSubmatch(text)
 	if words != nil {
 		said += ": “" + lex.Clip(oneLine(words[1]), 160) + "”"
+		c.instruct(words[1], inTalk, m.Ordinal)
 	}
 	c.note(&c.decisions, said, refusedCall, m.Ordinal)
 }

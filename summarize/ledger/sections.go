@@ -162,7 +162,7 @@ func (v *view) goalLines(room int) []string {
 	}
 	began := "- "
 	if n := len(v.turns) + len(v.requests) + v.l.Omitted.Requests; n >= longTalk {
-		mark := fmt.Sprintf("- (first of %d requests) ", n+1) // it may be done long since
+		mark := fmt.Sprintf("- (first of %d or more requests) ", len(v.l.Requests)+v.l.Omitted.Requests) // it may be done long since; equal ones are one
 		if whole := lex.Runes(mark+v.goal.Text) < first; whole || room > 3*leastOpening {
 			began = mark
 		}
@@ -583,6 +583,10 @@ func (v *view) next(room int) []string {
 		if announces(n.Text) && several(n.Text) {
 			said = "- taken up since it was said (whether all of it is done isn't known): "
 		}
+	case announces(n.Text):
+		if line := v.lookedSince(n.Last); line != "" {
+			said = "- said before " + briefly(line) + " ran: "
+		}
 	}
 	var lines []string
 	old := n.Rank != answered && n.Last+longSince < v.l.To
@@ -603,6 +607,16 @@ func (v *view) next(room int) []string {
 	}
 	shown := v.shownSince(n, room/2)
 	return slices.Concat(lines[:len(lines):len(lines)], shown, []string{said + bothEnds(strings.TrimSuffix(n.Text, ":"), room-cost(shown)-lex.Runes(said)-1)})
+}
+
+// lookedSince returns the last line that ran after a message and only looked: what was announced is under way.
+func (v *view) lookedSince(at uint64) (line string) {
+	for _, r := range v.l.Runs {
+		if r.Kind == "look" && r.Last > at {
+			line, at = r.Line, r.Last
+		}
+	}
+	return line
 }
 
 // shownSince returns the newest outputs of commands that came with or after the assistant's last words, so that it has said nothing about them yet.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"precis/summarize/lex"
@@ -21,6 +22,9 @@ var (
 
 // newFile stands before the path of a file that is new to git.
 const newFile = "?? "
+
+// moreFiles stands before the number of files for which there was no room.
+const moreFiles = "?+ "
 
 // status records what git status tells of the whole working tree: the directory, and a line for each changed file.
 func (c *collector) status(at uint64, line, dir, text string) {
@@ -48,6 +52,7 @@ func (c *collector) status(at uint64, line, dir, text string) {
 			continue
 		}
 		if len(told.Text)+len(p) > maxEvent {
+			told.Text += "\n" + moreFiles + strconv.Itoa(len(paths)-i)
 			break
 		}
 		told.Text += "\n" + strings.ToValidUTF8(p, "")
@@ -121,7 +126,12 @@ func (v *view) asTreeTold(told Note) string {
 			all[f.Path] = len(f.Changed) > 0 && f.Changed[0] > told.Last
 		}
 	}
+	further := 0
 	for line := range strings.SplitSeq(list, "\n") {
+		if n, isMore := strings.CutPrefix(line, moreFiles); isMore {
+			further, _ = strconv.Atoi(n)
+			continue
+		}
 		path, isNew := strings.CutPrefix(line, newFile)
 		for strings.HasPrefix(path, "../") {
 			path = path[3:]
@@ -145,7 +155,7 @@ func (v *view) asTreeTold(told Note) string {
 	for _, is := range all {
 		whole = whole && is
 	}
-	switch more := len(names) - most; {
+	switch more := max(0, len(names)-most) + further; {
 	case !here:
 		return ""
 	case whole && len(names) > 0:
@@ -157,7 +167,7 @@ func (v *view) asTreeTold(told Note) string {
 	case len(names) == 0:
 		return "- edited since git status told no change: " + since
 	case more > 0:
-		names = append(names[:most:most], fmt.Sprintf("+%d more", more))
+		names = append(slices.Clone(names[:min(len(names), most)]), fmt.Sprintf("+%d more", more))
 	}
 	line := "- uncommitted (git status" + ago + "): " + strings.Join(names, ", ")
 	if since != "" {
