@@ -243,6 +243,11 @@ func (d *document) sketch(in Input, category Category, room int) string {
 // records shows records as a table, and notes how much of them it has no row for.
 func (d *document) records(text string, list []records.Record, in Input, room int) (table string) {
 	table, d.unrecorded = records.Table(text, list, in.Keep, room)
+	if talk := talkOf(in.Earlier); d.unrecorded > 0 && len(talk) > 0 {
+		if named := records.NamedFirst(list, strings.Join(talk, "\n")); named != nil {
+			table, d.unrecorded = records.Table(text, named, in.Keep, room)
+		}
+	}
 	return table
 }
 
