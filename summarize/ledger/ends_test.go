@@ -35,11 +35,11 @@ func TestAnswersEndWithAClause(t *testing.T) {
 	}
 }
 
-// Last words are told from the line above their list to the question at their end.
+// Last words that begin above a list keep the question at their end.
 func TestLastWordsKeepTheirQuestion(t *testing.T) {
 	play(t, []scenario{
 		{"a list below a line", askFerry + editFerry + "assistant: All tests pass. Let me review what we have so far:\\n\\n---\\n\\n### Step 3: Report\\n\\n**Completed:**\\n\\n1. **Task 1: Bookings in `quay/book.go`**\\n   - Added `Berth`, `BerthBook`, `MasterBook` types\\n\\n2. **Task 2: The log of the ferry**\\n   - Writes each booking\\n\\n**Ready for feedback.** Should I:\\n1. Commit this as it is?\\n2. Go on with the pier?\n",
-			[]string{"Task 2: The log of the ferry", "Should I: 1. Commit this as it is? 2. Go on with the pier?"}, nil},
+			[]string{"(last words) Completed: Task 1: Bookings", " … Should I: Commit this as it is? Go on with the pier?"}, nil},
 	})
 }
 

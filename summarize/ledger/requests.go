@@ -321,13 +321,14 @@ var pastes = regexp.MustCompile(`^(?:[➜❯»$%] |[\w.-]+@[\w.-]+[:~ ]|(?i:erro
 // withAsk returns a request in at most n characters: its beginning, and its last words, which often say what decides: a condition, an order
 // of the steps, the question. A paste has both halves.
 func withAsk(s string, n int) string {
-	if lex.Runes(s) <= n || n < 2*leastOpening {
-		return opening(s, n)
-	}
+	const begins = leastOpening * 4 / 3 // which is cut at a word
 	if pastes.MatchString(s) {
 		return bothEnds(s, n)
 	}
-	last := lastAsk(s, min(n-leastOpening-3, max(n/3, 80)))
+	if lex.Runes(s) <= n || n < 2*begins {
+		return opening(s, n)
+	}
+	last := lastAsk(s, min(n-begins-3, max(n/3, 80)))
 	if last == "" {
 		return opening(s, n)
 	}

@@ -221,9 +221,6 @@ func report(text, first string) string {
 		if i := strings.Index(line, first[:min(len(first), leastOpening/2)]); !begun && i >= 0 {
 			begun, line = true, line[i:]
 		}
-		if !begun && strings.HasSuffix(line, ":") && strings.HasPrefix(first, line) { // a line above a list, of which the first words are
-			begun = true
-		}
 		if heading && !strings.HasSuffix(line, ":") {
 			line += ":"
 		}
@@ -232,9 +229,30 @@ func report(text, first string) string {
 		}
 	}
 	if !begun {
-		return first
+		return withQuestion(first, text)
 	}
 	return strings.ToValidUTF8(strings.Join(said, " "), "")
+}
+
+// withQuestion returns the first words of a message of which they are no line, with the question that ends it and the choices below that.
+func withQuestion(first, text string) string {
+	const most = 200
+	var end []string
+	for s := range sentences(text) {
+		end = append(end, s)
+	}
+	from := len(end)
+	for i, s := range slices.Backward(end) {
+		if !strings.HasSuffix(s, "?") && !strings.HasSuffix(s, ":") {
+			break
+		}
+		from = i
+	}
+	asked := strings.Join(end[from:], " ")
+	if !strings.HasSuffix(asked, "?") || lex.Runes(asked) > most || strings.Contains(first, asked) {
+		return first
+	}
+	return strings.TrimRight(opening(first, leastAnswer), " …") + " … " + asked
 }
 
 // shortCode returns what a report tells in place of code or a table: one of few lines as it is, since the words above lead to it.
