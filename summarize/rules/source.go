@@ -182,24 +182,47 @@ func (in Input) opened(args call.Arguments) Input {
 	return in
 }
 
-// unframed returns the input without what a harness puts around what a command printed, and with the exit code that it states.
+// unframed returns the input without what a harness puts around what a command printed, and with the exit code that it states. What only
+// looks like it is the output's own: in a file or a page, or where it contradicts what the event says, or says that a command that only
+// shows a text has failed.
 func (in Input) unframed(args call.Arguments) Input {
-	o, ok := frame.Open(in.Content, args.ShellLine())
-	if !ok {
+	command := args.ShellLine()
+	if command == "" && (args.Path() != "" || args.Url() != "") {
+		if text, ok := frame.Notes(in.Content); ok {
+			in.without += lex.Runes(in.Content) - lex.Runes(text)
+			in.Content = text
+		}
+		return in
+	}
+	o, ok := frame.Open(in.Content, command)
+	if !ok || o.Exit != nil && in.contradicts(*o.Exit, command) {
 		return in
 	}
 	in.without += max(0, lex.Runes(in.Content)-lex.Runes(o.Text))
 	in.Content, in.quoted = o.Text, in.quoted || o.Report
 	if in.ExitCode == nil {
 		in.ExitCode = o.Exit
-	}
-	if o.Running {
+	} else if o.Running && *in.ExitCode < 0 {
 		in.ExitCode = nil
 	}
 	if o.Failed {
 		in.IsError = &o.Failed
 	}
 	return in
+}
+
+// shows matches a command that prints what is in files, logs or pages, and nothing else.
+var shows = regexp.MustCompile(`^(?:cd \S+ *(?:&&|;) *)?(?:cat|bat|nl|head|tail|sed -n|less|more|type|gc|Get-Content|git (?:-C \S+ )?(?:show|diff|log)|docker (?:compose )?logs|kubectl logs|journalctl|curl|wget|gh|glab)\b[^;&]*$`)
+
+// contradicts reports whether an exit code that stands in the text is not that of the call.
+func (in Input) contradicts(exit int, command string) bool {
+	switch {
+	case in.ExitCode != nil && *in.ExitCode >= 0:
+		return exit != *in.ExitCode
+	case in.IsError != nil && !*in.IsError && exit > 0, in.IsError != nil && *in.IsError && exit == 0:
+		return true
+	}
+	return exit != 0 && shows.MatchString(command)
 }
 
 // opensWithout reports whether JSON still holds a text without the members that are not shown.

@@ -196,8 +196,9 @@ func (s *scan) decideOther(o *Outcome) {
 	}
 }
 
-// failedWithCode is how a tool of any name says that what it ran failed: "step 3: build FAILED, rc=1".
-var failedWithCode = regexp.MustCompile(`(?i)^.{0,120}\b(?:failed|failure)\b.{0,40}\b(?:rc|exit(?:ed)?(?: with)?(?: code| status)?|return code|code) ?[=:]? ?[1-9]\d{0,4}\)?\.?$`)
+// failedWithCode is how a tool of any name says that what it ran failed: "step 3: build FAILED, rc=1". Words about an exit code also stand in
+// titles of what a tool fetches.
+var failedWithCode = regexp.MustCompile(`(?i)^.{0,120}\b(?:failed|failure)\b.{0,40}\b(?:rc|exit_?code) ?[=:] ?[1-9]\d{0,4}\)?\.?$`)
 
 // longestMessage bounds an answer that is only an error, in bytes.
 const longestMessage = 300

@@ -301,7 +301,10 @@ func TestSeveralRuns(t *testing.T) {
 func TestFailedWithCode(t *testing.T) {
 	for text, want := range map[string]Verdict{
 		"step `plant` (jdk=17): BUILD FAILED after it, rc=1\n--- first errors ---\n[ERROR] no such row": Failure,
-		"Deployment failed (exit code 2)\nsee the log":                                                  Failure,
+		"Deployment failed (exit_code=2)\nsee the log":                                                  Failure,
+		"Nightly build failed with exit code 1\nopened by mina":                                         Unknown, // an issue's title
+		"# Axios: Request failed with status code 500\nasked 3 years ago":                               Unknown,
+		"Troubleshooting: deploy failed, exit code 137\nMore memory helps.":                             Unknown,
 		"step `plant`: built, rc=0\n12 trees":                                                           Unknown,
 		"What to do if a build failed\nexit code 1 means that a tree is missing":                        Unknown,
 		"3 of 12 trees failed to grow\nrow 4":                                                           Unknown,

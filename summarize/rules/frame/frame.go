@@ -4,6 +4,7 @@ package frame
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -30,14 +31,32 @@ func Open(output, command string) (o Opened, ok bool) {
 		}
 		o, ok = rest, true
 	}
-	if o.Running {
+	if o.Running = o.Running && (o.Exit == nil || *o.Exit == goesOnCode); o.Running {
 		o.Exit = nil
 	}
 	return o, ok
 }
 
+// goesOnCode stands where an exit code would, as long as the command goes on.
+const goesOnCode = -1
+
+// Notes takes off what a harness says for a later call, behind any output: it can't be taken for what a file says.
+func Notes(output string) (text string, ok bool) {
+	text = output
+	for {
+		trimmed := strings.TrimRight(text, " \t\r\n")
+		at := strings.LastIndexByte(trimmed, '\n') + 1
+		if at == 0 || !noteLine.MatchString(trimmed[at:]) {
+			return text, ok
+		}
+		text, ok = trimmed[:at], true
+	}
+}
+
+var noteLine = regexp.MustCompile(`^\[(?:result-id|rerun): \w{1,40}\]$`)
+
 func (o *Opened) peel(command string, framed bool) bool {
-	return o.tagged() || o.labelled() || o.sections() || o.codex() || o.head() || o.tail() || o.prompt(command) || (framed || command != "") && o.fence()
+	return o.tagged() || o.labelled() || o.sections() || o.codex() || o.head() || o.tail() || o.prompt(command) || framed && o.fence()
 }
 
 // Tags of harnesses: the text is in the first kind, the exit code in the second, and what else is known in the third.
@@ -61,12 +80,12 @@ func (o *Opened) tagged() bool {
 			return false
 		}
 		switch {
-		case oneOf(textTags, name):
+		case slices.Contains(textTags, name):
 			told = true
 			if body = strings.Trim(body, "\r\n"); strings.TrimSpace(body) != "" {
 				parts = append(parts, body)
 			}
-		case oneOf(codeTags, name):
+		case slices.Contains(codeTags, name):
 			found.stated(strings.TrimSpace(body))
 		default:
 			running = running || strings.EqualFold(strings.TrimSpace(body), "running")
@@ -90,8 +109,8 @@ func element(s string) (name, body, after string, ok bool) {
 		return "", "", "", false
 	}
 	name = s[1:end]
-	text := oneOf(textTags, name)
-	if !text && !oneOf(codeTags, name) && !oneOf(sideTags, name) {
+	text := slices.Contains(textTags, name)
+	if !text && !slices.Contains(codeTags, name) && !slices.Contains(sideTags, name) {
 		return "", "", "", false
 	}
 	body = s[end+1:]
@@ -125,8 +144,8 @@ func (o *Opened) labelled() bool {
 		quiet = quiet || m[0] == noErrors
 		text, ends = text[:at-1], ends+1
 	}
-	if ends == 0 {
-		return false
+	if ends == 0 || ends == 1 && found.Exit != nil && o.Exit == nil && !strings.HasPrefix(text, "Command: ") {
+		return false // a program can print one by itself
 	}
 	if strings.HasPrefix(text, "Command: ") {
 		_, after, ok := strings.Cut(text, "\nDirectory: ")
@@ -184,7 +203,7 @@ func (o *Opened) sections() bool {
 	}
 	trimmed := strings.TrimRight(rest, " \r\n")
 	at := strings.LastIndexByte(trimmed, '\n') + 1
-	if m := codeLine.FindStringSubmatch(trimmed[at:]); m != nil && !coded && at > 0 {
+	if m := codeLine.FindStringSubmatch(trimmed[at:]); m != nil && !coded && at > 0 && errLine.MatchString(rest) {
 		found.stated(m[1])
 		rest, coded = trimmed[:at-1], true
 	}
@@ -360,13 +379,4 @@ func (o *Opened) stated(code string) {
 		exit := int(n)
 		o.Exit = &exit
 	}
-}
-
-func oneOf(names []string, name string) bool {
-	for _, n := range names {
-		if n == name {
-			return true
-		}
-	}
-	return false
 }

@@ -91,10 +91,23 @@ func TestOpenLeaves(t *testing.T) {
 		"[The orchard: closed]\n[Open: never]\n",
 		"Error: (none)\nnothing else\n",
 		"Tool: rake\nPrice: 12\n",
+		"Output:\na\nb\nReturn code: 2\n", // of a solver
+		"Output: a\nb\nExit Code: 1\n",
+		"```\na\nb\n```\n",
 		"[File: /srv/a.py (2 lines total)]\n1:a\n2:b\n(Open file: /srv/a.py)\n(Current directory: /srv)\nbash-$",
 	} {
-		if got, ok := Open(source, ""); ok {
-			t.Errorf("%q: opened as %+v", source, got)
+		for _, run := range []string{"", command} {
+			if got, ok := Open(source, run); ok {
+				t.Errorf("%q: opened as %+v", source, got)
+			}
 		}
+	}
+}
+
+// A command that goes on has no exit code; one that has another than -1 has ended, whatever its text says.
+func TestOpenAnEnd(t *testing.T) {
+	got, ok := Open("<returncode>1</returncode><output>\na\n[Command still running in background]\n</output>", command)
+	if !ok || got.Running || got.Exit == nil || *got.Exit != 1 {
+		t.Errorf("%v %+v", ok, got)
 	}
 }
