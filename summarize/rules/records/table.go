@@ -273,7 +273,7 @@ func rows(name string, records []Record, keep []string, room int) (table string,
 	}
 	head := func(columns []string) string {
 		fields := slices.Clone(same)
-		var without []string // fields that the table does not show
+		var without []string // objects with a shape that the table does not show
 		var last []string
 		for _, k := range varying {
 			names := records[0].shapes[k]
@@ -517,18 +517,7 @@ func (t *recordRows) choose(names []string, by map[string]*column, room int) {
 			list = append(list, c)
 		}
 	}
-	// Texts tell records apart that have no title, as comments: they come before ids that nobody types and before flags.
-	written := !slices.ContainsFunc(list, (*column).titled) && slices.ContainsFunc(list, (*column).written)
-	rank := func(c *column) int {
-		switch {
-		case written && c.written():
-			return titleRank
-		case written && (c.opaque() || c.flags()):
-			return lastRank
-		}
-		return c.rank()
-	}
-	slices.SortStableFunc(list, func(a, b *column) int { return cmp.Or(rank(a)-rank(b), a.width/a.filled-b.width/b.filled) })
+	slices.SortStableFunc(list, func(a, b *column) int { return cmp.Or(a.rank()-b.rank(), a.width/a.filled-b.width/b.filled) })
 	const leastColumns = 4
 	head, row := 0, 0 // widths
 	for _, c := range list {
@@ -541,71 +530,13 @@ func (t *recordRows) choose(names []string, by map[string]*column, room int) {
 			continue
 		}
 		head, row = h, r
-		if written && c.written() { // its cells become wider
-			row += max(0, min(t.length(c.name), longestText)-widest)
-		}
 		t.columns = append(t.columns, c.name)
 	}
 	slices.SortStableFunc(t.columns[kept:], func(a, b string) int { return slices.Index(names, a) - slices.Index(names, b) })
 }
 
-// length returns the mean length of a field, in characters.
-func (t *recordRows) length(name string) int {
-	sum := 0
-	for _, r := range t.records {
-		sum += lex.Runes(r.values[name])
-	}
-	return sum / max(1, len(t.records))
-}
-
-// Ranks: titleRank is that of names and states, lastRank that of what is the same in all, withinField that of what is not a record's own.
-const titleRank, lastRank, withinField = 1, 3, 4
-
-// longestText is up to what length a text has room beside other fields, in characters.
-const longestText = 3 * widest
-
-// written reports whether a field is a text that somebody wrote.
-func (c *column) written() bool {
-	switch strings.ToLower(c.name) {
-	case "body", "text", "content", "comment", "description", "message":
-		return c.filled > 0 && c.width/c.filled > widest/2
-	}
-	return false
-}
-
-// titled reports whether a field is a title.
-func (c *column) titled() bool {
-	switch strings.ToLower(c.name) {
-	case "title", "name", "subject", "summary", "headline":
-		return true
-	}
-	return false
-}
-
-// flags reports whether a field is true or false.
-func (c *column) flags() bool {
-	for value := range c.kinds {
-		if value != "true" && value != "false" {
-			return false
-		}
-	}
-	return len(c.kinds) > 0
-}
-
-// opaque reports whether a field is a long id of letters of both cases, which nobody types: `IC_kwDOPbFNk87STdGF`.
-func (c *column) opaque() bool {
-	const long = 16
-	low := strings.ToLower(c.name)
-	if low != "id" && low != "node_id" && low != "nodeid" || c.filled == 0 || c.width/c.filled < long {
-		return false
-	}
-	for value := range c.kinds {
-		if value == strings.ToLower(value) || value == strings.ToUpper(value) || strings.ContainsAny(value, " /:") {
-			return false
-		}
-	}
-	return true
-}
+// Ranks: titleRank is that of names and states, withinField that of what is not a record's own.
+const titleRank, withinField = 1, 4
 
 // rank orders fields by how much they tell of a record.
 func (c *column) rank() int {
@@ -620,7 +551,7 @@ func (c *column) rank() int {
 	case strings.HasSuffix(low, "name") || strings.HasSuffix(low, "title") || low == "status" || low == "state" || low == "conclusion" || low == "result" || low == "identifier" || low == "type" || low == "level" || low == "msg" || low == "message":
 		return titleRank
 	case len(c.kinds) == 1:
-		return lastRank
+		return 3
 	}
 	return 2
 }
