@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"precis/summarize/rules/call"
 )
 
 // TestListOfCommits: a list of commits is shown from the newest on, line by line, and no hash stands without its subject.
@@ -29,6 +31,30 @@ func TestListOfCommits(t *testing.T) {
 			if line != lines[i] {
 				t.Errorf("%s: line %d is %q, want %q", c.name, i, line, lines[i])
 			}
+		}
+	}
+}
+
+// TestNoListOfCommits: lines that begin like a commit are a list of commits only if the call lists them, the newest first.
+func TestNoListOfCommits(t *testing.T) {
+	for command, want := range map[string]bool{
+		"git log --oneline -60":                          true,
+		"cd harbour && git -C quay reflog | head -60":    true,
+		"git log --oneline --reverse":                    false,
+		"git log --oneline | tac":                        false,
+		"git blame -L 10,70 gate.go":                     false,
+		"git log --oneline -1; git blame -L 1,60 a.go":   false,
+		"./worker --jobs 60":                             false,
+		"for b in a b; do git log --oneline -9 $b; done": false,
+	} {
+		var out strings.Builder
+		for i := range 60 {
+			fmt.Fprintf(&out, "%d worker %d took %d ms over its berth\n", 1700000000+i, i%4, i*37%91)
+		}
+		args := call.ParseArguments(fmt.Appendf(nil, `{"command":%q}`, command))
+		d := newDocument(out.String(), CommandOutput, args)
+		if got := d.listsCommits(args); got != want {
+			t.Errorf("%s: %v", command, got)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"precis/summarize/rules/outline"
 	"precis/summarize/rules/page"
 	"precis/summarize/rules/words"
+	"precis/summarize/shell"
 )
 
 // line is one line of a source, in the form in which it may be shown.
@@ -615,9 +616,45 @@ func indentOf(s string) int {
 // listedCommit matches a commit in a list, `git log --oneline`, also beside the lines of a graph.
 var listedCommit = regexp.MustCompile(`^[*|\\/_ ]*[0-9a-f]{7,12} (?:\([^)]*\) )?\S`)
 
-// listsCommits reports whether nearly all lines are commits.
-func (d *document) listsCommits() bool {
+// quietSteps print nothing in a commit's or a watcher's form, and run nothing again.
+var quietSteps = map[string]bool{"cd": true, "echo": true, "export": true, "grep": true, "head": true, "printf": true, "set": true, "sleep": true,
+	"tail": true, "true": true, "wc": true}
+
+// runsOnly reports whether a line has a step of a kind, none of its kind twice where once is asked for, and beside it only what says little: no loop
+// runs it for other things.
+func runsOnly(line string, once bool, is func(name string, operands []string) bool) bool {
+	found := 0
+	for _, step := range shell.Steps(line) {
+		switch name, operands := step.Program(); {
+		case slices.ContainsFunc(step.Words, func(w string) bool { return slices.Contains(loops, strings.TrimLeft(w, "({")) }):
+			return false
+		case is(name, operands):
+			found++
+		case !quietSteps[name]:
+			return false
+		}
+	}
+	return found == 1 || found > 1 && !once
+}
+
+// loops are words that begin one, or a part of one.
+var loops = []string{"for", "while", "until", "do", "done", "select"}
+
+// listsNewestFirst reports whether git lists commits in its own order.
+func listsNewestFirst(name string, operands []string) bool {
+	switch shell.Verb(operands) {
+	case "log", "reflog", "rev-list", "show-branch":
+		return name == "git" && !slices.Contains(operands, "--reverse")
+	}
+	return false
+}
+
+// listsCommits reports whether nearly all lines are commits, and the call asked for them: a line of a log may begin with the time in seconds.
+func (d *document) listsCommits(args call.Arguments) bool {
 	const least = 5
+	if !runsOnly(args.ShellLine(), false, listsNewestFirst) {
+		return false
+	}
 	commits, others := 0, 0
 	for i := range d.lines {
 		switch l := &d.lines[i]; {
@@ -634,9 +671,18 @@ func (d *document) listsCommits() bool {
 	return commits >= least && others <= 1
 }
 
-// supersede leaves out all but the last of what a program prints again and again until something is done, `gh run watch`: each time the same heading, and
-// below it mostly the same lines.
-func (d *document) supersede() {
+// watches reports whether a program prints the whole state of one thing again and again. `kubectl get -w` prints what has changed.
+func watches(name string, operands []string) bool {
+	verb, rest := shell.CutVerb(operands)
+	return name == "watch" || name == "gh" && (verb == "run" && shell.Verb(rest) == "watch" || verb == "pr" && shell.Verb(rest) == "checks" && slices.Contains(rest, "--watch"))
+}
+
+// supersede leaves out all but the last of what a watcher prints until something is done, `gh run watch`: each time the same heading, and below it mostly
+// the same lines. What a loop prints like that are the states of different things, or of rounds that each count.
+func (d *document) supersede(args call.Arguments) {
+	if !runsOnly(args.ShellLine(), true, watches) {
+		return
+	}
 	const least, share, times = 5, 6, 3 // lines; of ten that are the same; a command that says an error twice is none of these
 	first := slices.IndexFunc(d.lines, func(l line) bool { return len(l.text) >= countedLine })
 	if first < 0 || strings.Contains(d.lines[first].text, "error") {

@@ -117,9 +117,9 @@ func read(in Input, source string, category Category, args call.Arguments) docum
 	doc.relevant = in.Relevant
 	doc.countAlike()
 	doc.steps = doc.placed && !doc.prose && !doc.log && doc.shape != shapeOneFile && doc.shape != shapeJSON
-	doc.commits = category == CommandOutput && doc.shape == shapePlain && doc.listsCommits()
+	doc.commits = category == CommandOutput && doc.shape == shapePlain && doc.listsCommits(args)
 	if category == CommandOutput && doc.shape == shapePlain {
-		doc.supersede()
+		doc.supersede(args)
 	}
 	doc.findOpeners()
 	doc.findLandmarks(category)
