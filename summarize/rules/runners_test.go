@@ -66,3 +66,18 @@ func TestPowerShellReads(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestBuildBehindPowerShell: a program that runs behind one that shows something is heard.
+func TestBuildBehindPowerShell(t *testing.T) {
+	for name, c := range map[string]struct{ command, content string }{
+		"a listing": {`dir && dotnet build`, "    Directory: C:\\orchard\n\n" + strings.Repeat("-a---  12.03.2026  10:14   1200 Row.cs\n", 45) +
+			"C:\\orchard\\Row.cs(12,8): error CS1002: ; expected [C:\\orchard\\orchard.csproj]\n\nBuild FAILED.\n    0 Warning(s)\n    1 Error(s)\n"},
+		"a file": {`type src\a.c && gcc src\a.c`, "#include <stdio.h>\n" + strings.Repeat("int row(int tree) { return tree + 1; }\n", 45) +
+			"src\\a.c: In function 'plant':\nsrc\\a.c:45:3: error: expected ';' before '}' token\n"},
+	} {
+		out := ToolOutput(Input{ToolName: "shell_command", Arguments: fmt.Appendf(nil, `{"command":%q}`, c.command), Content: c.content, MessageID: "m1", MaxChars: 800, PreserveErrors: true})
+		if strings.HasPrefix(out.Text, "[✓ ") || !strings.Contains(out.Text, "error") {
+			t.Errorf("%s: no failure in\n%s", name, out.Text)
+		}
+	}
+}

@@ -17,16 +17,25 @@ var cmdlets = map[string]string{
 	"select-object": "select", "select": "select",
 }
 
-// plainShell rewrites the steps of a PowerShell line that show something in the words of another shell; any other line is unchanged.
-func plainShell(line string) string {
-	line = withinPowerShell(line)
+// plainShell rewrites the steps of a PowerShell line that show something in the words of another shell; any other line is unchanged. So is one that does
+// more than name files: runs a program behind, writes, computes what it shows.
+func plainShell(typed string) string {
+	line := withinPowerShell(typed)
 	first, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-	if to := cmdlets[strings.ToLower(first)]; to == "" || to == "select" || first == "type" && !strings.ContainsAny(line, `\.`) {
+	if to := cmdlets[strings.ToLower(first)]; to == "" || to == "select" {
+		return line
+	}
+	steps, ok := cutSteps(line)
+	if !ok {
 		return line
 	}
 	var b strings.Builder
-	for _, step := range cutSteps(line) {
+	for _, step := range steps {
 		b.WriteString(step.before)
+		if len(step.words) > 0 && strings.EqualFold(step.words[0], "type") && line == typed && !strings.Contains(step.text, `\`) {
+			b.WriteString(step.text) // other shells tell with it what a name is
+			continue
+		}
 		b.WriteString(plainStep(step.words, step.text))
 	}
 	return b.String()
@@ -64,8 +73,8 @@ type step struct {
 	words        []string
 }
 
-// cutSteps splits a line at ; and | outside quotes. A backslash is no escape there.
-func cutSteps(line string) (list []step) {
+// cutSteps splits a line at ; and | outside quotes. A backslash is no escape there. ok is false if something else outside quotes has a meaning.
+func cutSteps(line string) (list []step, ok bool) {
 	var s step
 	var word strings.Builder
 	quote, has, start := byte(0), false, 0
@@ -86,6 +95,8 @@ func cutSteps(line string) (list []step) {
 			}
 		case c == '"' || c == '\'':
 			quote, has = c, true
+		case strings.IndexByte("&<>$@(){},`", c) >= 0 || c == '|' && strings.HasPrefix(line[i+1:], "|"):
+			return nil, false
 		case c == ';' || c == '|' || c == '\n':
 			end()
 			s.text = line[start:i]
@@ -99,7 +110,7 @@ func cutSteps(line string) (list []step) {
 	}
 	end()
 	s.text = line[start:]
-	return append(list, s)
+	return append(list, s), quote == 0
 }
 
 // plainStep is one step in the words of another shell; the text as it is if it is none of the cmdlets.
@@ -166,6 +177,9 @@ func plainStep(words []string, text string) string {
 			}
 		}
 		return out + " "
+	}
+	if len(plain)+len(flags) > 0 || values["-last"] != "" && len(values) > 1 { // properties; with -Last, -Skip counts from the end
+		return text
 	}
 	out := ""
 	if skip := values["-skip"]; skip != "" {
