@@ -144,7 +144,8 @@ func squeezed(name string) string {
 	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
 }
 
-func textOf(v jsontext.Value) string {
+// TextOf decodes a JSON string; anything else is empty.
+func TextOf(v jsontext.Value) string {
 	var text string
 	if v.Kind() != '"' || json.Unmarshal(v, &text, Lenient) != nil {
 		return ""

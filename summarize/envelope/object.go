@@ -1,7 +1,6 @@
 package envelope
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -17,11 +16,6 @@ var texts = map[string]bool{
 
 // streams are texts that stand beside each other.
 var streams = map[string]bool{"output": true, "stdout": true, "stderr": true, "error": true}
-
-// requests are the names under which tools repeat what was run.
-var requests = map[string]bool{"command": true, "cmd": true, "commandline": true, "script": true, "input": true}
-
-func repeatsRequest(m Member) bool { return requests[squeezed(m.Name)] && m.Value.Kind() == '"' }
 
 func isNamed(m Member) bool { return texts[squeezed(m.Name)] }
 
@@ -39,7 +33,7 @@ func (o *Opened) object(v jsontext.Value) bool {
 	}
 	text := members[at]
 	if text.Value.Kind() == '"' {
-		o.Text = textOf(text.Value)
+		o.Text = TextOf(text.Value)
 	} else if inner, ok := open(string(text.Value), 1); ok {
 		o.take(inner)
 	} else {
@@ -53,9 +47,9 @@ func (o *Opened) object(v jsontext.Value) bool {
 		switch name := squeezed(m.Name); {
 		case i == at:
 		case isStream(text) && isStream(m):
-			o.join(textOf(m.Value), i < at)
+			o.join(TextOf(m.Value), i < at)
 			o.Failed = o.Failed || StatesError(m.Name, m.Value)
-		case name == "structuredcontent" || name == "meta" || isStream(text) && repeatsRequest(m) && len(m.Value) > small:
+		case name == "structuredcontent" || name == "meta":
 			o.Without += utf8.RuneCount(m.Value)
 		case m.Value.Kind() == '{':
 			inner, _ := Members(m.Value)
@@ -80,11 +74,7 @@ func (o *Opened) object(v jsontext.Value) bool {
 // the others. -1: none is.
 func textIn(members []Member) int {
 	named, longest, second, all := -1, -1, 0, 0
-	ran := slices.ContainsFunc(members, isStream)
 	for i, m := range members {
-		if ran && repeatsRequest(m) {
-			continue
-		}
 		size, kind := len(m.Value), m.Value.Kind()
 		all += size
 		if isNamed(m) && (kind == '"' || kind == '[' || kind == '{') && (named < 0 || size > len(members[named].Value)) {

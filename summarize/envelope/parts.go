@@ -48,11 +48,11 @@ func (o *Opened) part(v jsontext.Value) (text string, isText, ok bool) {
 		case !partMembers[m.Name]:
 			return "", false, false
 		case m.Name == "type":
-			kind = textOf(m.Value)
+			kind = TextOf(m.Value)
 		case m.Name == "mimeType":
-			media = ": " + textOf(m.Value)
+			media = ": " + TextOf(m.Value)
 		case m.Name == "text" && m.Value.Kind() == '"':
-			text, hasText = textOf(m.Value), true
+			text, hasText = TextOf(m.Value), true
 		case m.Name == "resource":
 			resource = m.Value
 		}
@@ -64,7 +64,7 @@ func (o *Opened) part(v jsontext.Value) (text string, isText, ok bool) {
 		inner, _ := Members(resource)
 		for _, m := range inner {
 			if m.Name == "text" {
-				return textOf(m.Value), true, true
+				return TextOf(m.Value), true, true
 			}
 		}
 		fallthrough

@@ -41,7 +41,7 @@ func (c Category) HeadRatio() float64 {
 // Recognized returns the category that the output is given, or has by its tool's name, its call's arguments or its content.
 func (in *Input) Recognized() Category {
 	args := call.ParseArguments(in.Arguments)
-	opened := in.opened(args)
+	opened := in.withoutRequest(args).opened(args)
 	return opened.recognized(args)
 }
 

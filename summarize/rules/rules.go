@@ -61,7 +61,7 @@ type Output struct {
 func ToolOutput(in Input) Output {
 	args := call.ParseArguments(in.Arguments)
 	in.chars = lex.Runes(in.Content)
-	in = in.opened(args)
+	in = in.withoutRequest(args).opened(args)
 	category := in.recognized(args)
 	source := proper(in.Content)
 	doc := read(in, source, category, args)
