@@ -83,6 +83,10 @@ type collector struct {
 	dir     string // where the current command line works, if it says so
 	away    bool   // it works in a directory for temporary files
 	told    string // what the assistant said last
+
+	inText     bool // the message before is the assistant's, with a call in its text
+	printsHere bool // the user's turns hold what such calls print
+
 	tree    Note   // what git status told last
 
 	requests, instructions, decisions, plans, answers, branches, commits, events, shown, rules entries[Note]
@@ -148,7 +152,10 @@ func (c *collector) index(m Message) {
 }
 
 func (c *collector) message(m Message) {
-	defer func() { c.last = m.Ordinal }()
+	defer func() {
+		c.last = m.Ordinal
+		c.inText = m.Role == events.RoleAssistant && len(m.ToolCalls) == 0 && callInText.MatchString(head(m.Content.Text(), maxSaid))
+	}()
 	switch m.Role {
 	case events.RoleUser:
 		c.request(m)

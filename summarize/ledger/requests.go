@@ -63,8 +63,15 @@ var (
 func (c *collector) request(m Message) {
 	raw := head(m.Content.Text(), maxSaid)
 	c.rulesIn(raw, m.Ordinal)
-	text := own(c.earlier(raw, m.Ordinal))
-	if n := len(c.handed) - 1; text == "" && n >= 0 && c.handed[n] == c.last && outputHere.MatchString(raw) {
+	said, printed := raw, c.isOutput(raw)
+	if printed {
+		said = ""
+		if beside := saidBeside.FindStringSubmatch(raw); beside != nil {
+			said = beside[1]
+		}
+	}
+	text := own(c.earlier(said, m.Ordinal))
+	if n := len(c.handed) - 1; text == "" && n >= 0 && c.handed[n] == c.last && printed {
 		c.handed = c.handed[:n] // its words were a call
 	}
 	if text == "" || c.ranByUser(m, text) {
@@ -241,13 +248,6 @@ func (c *collector) instruct(text string, where int, at uint64) {
 
 // own returns the user's own words of a message in the user's role, without what a harness put in.
 func own(text string) string {
-	if outputHere.MatchString(text) {
-		said := saidBeside.FindStringSubmatch(text)
-		if said == nil {
-			return ""
-		}
-		text = said[1]
-	}
 	text = withoutTags(withoutBlocks(text))
 	text = strings.TrimSpace(marks.ReplaceAllString(text, " "))
 	if notAsked.MatchString(text) {
@@ -257,11 +257,40 @@ func own(text string) string {
 }
 
 var (
-	// outputHere begins what a tool printed, which harnesses without a role for it put into the user's turns.
-	outputHere = regexp.MustCompile(`^\s*(?:\[\w+(?: for '[^'\n]*')?\] Result:|(?:OBSERVATION|Observation):\s|EXECUTION RESULT of \[[^\]\n]*\]:|exitcode: \d+ \(execution (?:succeeded|failed)\)|Code output: |(?:Tool|Command|Function) (?:output|result|response)s?(?: (?:for|of) [^:\n]{1,80})?:\s|The (?:output|result) of (?:the |your )?(?:command|tool|code)\b[^:\n]{0,80}:\s)`)
+	// outputHere begins what a tool printed, which harnesses without a role for it put into the user's turns, in words that no user writes;
+	// mayBeOutput in words that one may write.
+	outputHere  = regexp.MustCompile(`^\s*(?:\[\w+(?: for '[^'\n]*')?\] Result:|EXECUTION RESULT of \[[^\]\n]*\]:|exitcode: \d+ \(execution (?:succeeded|failed)\)|(?s:Code output: .*\n\s*What does this output mean / what's next \())`)
+	mayBeOutput = regexp.MustCompile(`^\s*(?:(?:OBSERVATION|Observation):\s|Code output: )`)
+	// callInText is in what the assistant says where its harness has it write its calls there.
+	callInText = regexp.MustCompile("(?m)^[ \t]*(?:```|(?i:action|action input|command)[ \t]*:|<(?:execute|function|tool|invoke|bash|command|\\w+_\\w+)\\b)")
+	// pleads begins a paragraph that the user wrote, below whatever output.
+	pleads = regexp.MustCompile(`^(?:Please|Can you|Could you|Would you) `)
+	// ofProse is a paragraph in sentences.
+	ofProse = regexp.MustCompile(`^[A-Z][\w'’-]*,? [^\n{}=;<>|$]*[.?!]$`)
 	// saidBeside is what the user said beside it.
 	saidBeside = regexp.MustCompile(`(?s)<(?:feedback|user_message|answer)>(.*?)</(?:feedback|user_message|answer)>`)
 )
+
+// isOutput reports whether a message in the user's role is what a tool printed. What a user may write too is that only behind a call in
+// the assistant's words, or where that was so before; and never if the last paragraph is the user's.
+func (c *collector) isOutput(text string) bool {
+	certain := outputHere.MatchString(text)
+	if !certain && !(mayBeOutput.MatchString(text) && (c.inText || c.printsHere)) {
+		return false
+	}
+	if saidBeside.MatchString(text) {
+		return true // its words are told apart
+	}
+	all := strings.TrimSpace(withoutBlocks(text))
+	if at := strings.LastIndex(all, "\n\n"); at >= 0 {
+		last := strings.TrimSpace(all[at:])
+		if pleads.MatchString(last) || !certain && ofProse.MatchString(last) && len(strings.Fields(last)) > 3 {
+			return false
+		}
+	}
+	c.printsHere = c.printsHere || !certain
+	return true
+}
 
 // withoutTags removes the tags around the user's own words: those in pairs, and those that begin or end a line, as of an element that was
 // cut. A single one within a line is what the user writes about.
