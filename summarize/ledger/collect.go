@@ -87,7 +87,7 @@ type collector struct {
 	inText     bool // the message before is the assistant's, with a call in its text
 	printsHere bool // the user's turns hold what such calls print
 
-	tree    Note   // what git status told last
+	tree Note // what git status told last
 
 	requests, instructions, decisions, plans, answers, branches, commits, events, shown, rules entries[Note]
 

@@ -157,9 +157,9 @@ func (c *collector) simple(at uint64, words []string, end outcome) {
 			c.file(at, c.open, opWrite, end)
 		}
 	case "sed":
-		c.sed(at, words[1:], inPlace(words[1:]), end)
+		c.sed(at, words[1:], inPlace(words[0], words[1:]), end)
 	case "perl", "gsed", "ruby":
-		if inPlace(words[1:]) {
+		if inPlace(words[0], words[1:]) {
 			c.sed(at, words[1:], true, end)
 		}
 	}
@@ -247,11 +247,32 @@ func (c *collector) sed(at uint64, words []string, inPlace bool, end outcome) {
 	c.all(at, operands(rest), o, end)
 }
 
-// inPlace reports whether the options of sed or perl say that files are rewritten.
-func inPlace(words []string) bool {
-	return slices.ContainsFunc(words, func(w string) bool {
-		return len(w) > 1 && w[0] == '-' && (w[1] == 'i' || w[1] != '-' && len(w) < 6 && strings.Contains(w, "i")) || strings.HasPrefix(w, "--in-place")
-	})
+// inPlaceSed and inPlaceScript are options of sed, and of perl and ruby, that say that files are rewritten: -i by itself, with the end
+// of a backup's name, or behind letters that take no value. -Ilib is none.
+var (
+	inPlaceSed    = regexp.MustCompile(`^(?:-[nErsuz]*i|--in-place(?:=|$))`)
+	inPlaceScript = regexp.MustCompile(`^-[0-7lanpsw]*i(?:e|~|\.\w+)?$`)
+)
+
+// inPlace reports whether the options of sed, perl or ruby say that files are rewritten; what stands behind a script is the script's.
+func inPlace(name string, words []string) bool {
+	if name == "sed" || name == "gsed" {
+		return slices.ContainsFunc(words, inPlaceSed.MatchString)
+	}
+	program := false // the word before takes this one
+	for _, w := range words {
+		switch {
+		case program:
+			program = false
+		case !strings.HasPrefix(w, "-"):
+			return false
+		case inPlaceScript.MatchString(w):
+			return true
+		default:
+			program = strings.HasSuffix(w, "e") && len(w) < 6
+		}
+	}
+	return false
 }
 
 // redirected records the files that output is redirected to, and returns the words without them.
