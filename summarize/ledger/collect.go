@@ -218,7 +218,7 @@ func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 		if !c.away {
 			c.history(at, steps, end)
 		}
-		if kind != "look" && !strings.Contains(kind, "test") && result.Message != nil && !c.away && !end.refused && !end.failed() {
+		if kind != "look" && !strings.Contains(kind, "test") && result.Message != nil && !c.away && !end.refused && !end.failed() && !strings.Contains(line, "--dry-run") {
 			c.made(at, result.Content.Text())
 		}
 		c.dir, c.away = "", false

@@ -32,6 +32,12 @@ var (
 // makes is how commands say that they wrote a file, with its path behind it at the end of the line.
 var makes = regexp.MustCompile(`(?i)(?:^|[^\w-])(?:generated|wrote|written|created|saved|emitted|exported|generad[oa]s?|escrit[oa]s?|cread[oa]s?|guardad[oa]s?|gerado|erzeugt|geschrieben|généré|écrit)\b[^\n/]{0,40}?[\s"'` + "`" + `(:]((?:[~.]{0,2}/)?[\w@.-]+(?:/[\w@.-]+)*\.[A-Za-z]\w{0,7})["'` + "`" + `]?[.)]?(?: \([^()\n]{0,40}\))?\s*$`)
 
+var (
+	// notMade is in a line that says that something was not written, or would be, and sourced between the verb and a path from which it was.
+	notMade = regexp.MustCompile(`(?i)\b(?:not?|nothing|never|none|neither|without|cannot|would|could|should|will|dry|fail(?:s|ed|ure)?|skip(?:s|ped|ping)?|unable|error|nicht|kein\w*|pas|aucun\w*|sin|ningún|nada|não|nenhum\w*)\b|n['’]t\b`)
+	sourced = regexp.MustCompile(`(?i)\b(?:from|by|using|with|via|out of|based on|desde|por|aus|von|depuis|par)\b`)
+)
+
 // made records the files that a command says that it wrote, the first few, without what builds put out.
 func (c *collector) made(at uint64, text string) {
 	const most, long = 12, 400
@@ -40,11 +46,11 @@ func (c *collector) made(at uint64, text string) {
 		if n == most || len(line) > long || !strings.Contains(line, "/") {
 			continue
 		}
-		found := makes.FindStringSubmatch(line)
-		if found == nil {
+		found := makes.FindStringSubmatchIndex(line)
+		if found == nil || sourced.MatchString(line[found[0]:found[2]]) || notMade.MatchString(line[:found[2]]) || notMade.MatchString(line[found[3]:]) {
 			continue
 		}
-		path := strings.TrimPrefix(found[1], "./")
+		path := strings.TrimPrefix(line[found[2]:found[3]], "./")
 		built := slices.ContainsFunc(strings.Split(path, "/"), func(dir string) bool { return outputs.MatchString(dir) })
 		if strings.Contains(path, "/") && pathLike(path) && fileName.MatchString(path) && !built && !strings.Contains(line, "://") && !temporary.MatchString(path) {
 			n++
