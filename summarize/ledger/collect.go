@@ -17,7 +17,7 @@ func Collect(messages []Message) Ledger { return collect(messages, func(f func()
 
 // collect reads each message by way of try.
 func collect(messages []Message, try func(f func())) Ledger {
-	c := collector{results: map[string]Message{}, calls: map[string]events.ToolCall{}, processes: map[string]string{}}
+	c := collector{results: map[string]Message{}, calls: map[string]events.ToolCall{}, processes: map[string]string{}, edits: map[string][]edit{}}
 	messages = slices.Clone(messages)
 	for i, m := range messages {
 		try(func() { messages[i] = unwrapped(m) })
@@ -91,13 +91,14 @@ type collector struct {
 
 	requests, instructions, decisions, plans, answers, branches, commits, events, shown, rules entries[Note]
 
-	handed []uint64 // where the assistant handed back to the user
-	acted  uint64   // the first call that may have changed files
-	whole  bool     // the write that is read sets all of its file
-	left   []string // what the write that is read takes out of its file
-	to     string   // where the file that is read as deleted is now
-	swaps  uint64   // the texts that it replaces by others, 0 if they aren't known
-	trail  []Note   // the calls of tools, in order
+	handed []uint64          // where the assistant handed back to the user
+	acted  uint64            // the first call that may have changed files
+	whole  bool              // the write that is read sets all of its file
+	left   []string          // what the write that is read takes out of its file
+	to     string            // where the file that is read as deleted is now
+	swaps  uint64            // the texts that it replaces by others, 0 if they aren't known
+	edits  map[string][]edit // of each file, those that can be undone
+	trail  []Note            // the calls of tools, in order
 	runs   entries[Run]
 	tasks  entries[Task]
 	files  entries[File]

@@ -1,10 +1,15 @@
 package ledger
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // Compactions of agents whose harnesses call things otherwise.
 func TestOtherHarnesses(t *testing.T) {
 	const ask = "user: Make the ferry's bookings survive a restart, please, and test it with pytest.\n"
+	const editPy = `call str_replace_editor {"command":"str_replace","path":"/w/quay/book.py","old_str":"a","new_str":"def keep(): pass"}` + "\nok: The file /w/quay/book.py has been edited.\n"
+	const undoPy = `call str_replace_editor {"command":"undo_edit","path":"/w/quay/book.py"}` + "\nok: Last edit to /w/quay/book.py undone successfully.\n"
 	play(t, []scenario{
 		// Edits.
 		{"sed in place", ask + claude("sed -i 's/a/b/' quay/book.py quay/pier.py") + "ok: \n", []string{"book.py", "pier.py"}, []string{"read:"}},
@@ -15,7 +20,11 @@ func TestOtherHarnesses(t *testing.T) {
 		{"tee", ask + claude("echo x | tee -a quay/book.py") + "ok: x\n", []string{"quay/book.py"}, nil},
 		{"an editor with commands", ask + `call str_replace_editor {"command":"view","path":"/w/quay/pier.py"}` + "\nok: a\n" + `call str_replace_editor {"command":"insert","path":"/w/quay/book.py","insert_line":3,"new_str":"def keep(): pass"}` + "\nok: The file /w/quay/book.py has been edited.\n", []string{"/w/quay/book.py (keep)", "read: quay/pier.py"}, nil},
 		{"an editor that is asked in vain", ask + `call str_replace_editor {"command":"str_replace","path":"/w/quay/book.py","old_str":"a","new_str":"b"}` + "\nok: No replacement was performed, old_str `a` did not appear verbatim in /w/quay/book.py.\n", []string{"edits failed: quay/book.py"}, nil},
-		{"an edit that is taken back", ask + `call str_replace_editor {"command":"create","path":"/w/quay/book.py","file_text":"def keep(): pass"}` + "\nok: File created successfully at: /w/quay/book.py\n" + `call str_replace_editor {"command":"undo_edit","path":"/w/quay/book.py"}` + "\nok: Last edit to /w/quay/book.py undone successfully.\n", []string{"read: quay/book.py"}, []string{"×2", "(keep)"}},
+		{"an edit that is taken back", ask + `call str_replace_editor {"command":"create","path":"/w/quay/book.py","file_text":"def keep(): pass"}` + "\nok: File created successfully at: /w/quay/book.py\n" + `call str_replace_editor {"command":"undo_edit","path":"/w/quay/book.py"}` + "\nok: Last edit to /w/quay/book.py undone successfully.\n", []string{"book.py (put back as it was)"}, []string{"×2", "(keep)"}},
+		{"an edit that is taken back after a run", ask + editPy + claude("pytest") + "ok: 3 passed in 0.1s\n" + undoPy, []string{"pytest → passed; edited since: book.py", "book.py (put back as it was)"}, []string{"read:"}},
+		{"one of two that is taken back", ask + editPy + strings.ReplaceAll(editPy, "keep", "rope") + undoPy, []string{"book.py ×3 (keep)"}, []string{"rope", "put back"}},
+		{"both that are taken back", ask + editPy + strings.ReplaceAll(editPy, "keep", "rope") + undoPy + undoPy + claude("pytest") + "ok: 3 passed in 0.1s\n", []string{"book.py (put back as it was)", "pytest → passed"}, []string{"rope", "edited since"}},
+		{"one that is taken back in vain", ask + editPy + strings.ReplaceAll(undoPy, "ok: ", "fail: "), []string{"book.py (keep)"}, []string{"put back"}},
 		{"cells", ask + `call edit_notebook_file {"target_file":"/w/quay/tides.ipynb","old_string":"a","new_string":"b","cell_idx":2}` + "\nok: done\n", []string{"/w/quay/tides.ipynb"}, nil},
 		{"a patch by a shell", ask + codex("apply_patch <<'EOF'\\n*** Begin Patch\\n*** Add File: quay/book.py\\n+def keep(): pass\\n*** Delete File: quay/old.py\\n*** End Patch\\nEOF", "0", `Success. Updated the following files:\nA quay/book.py\nD quay/old.py`), []string{"book.py (keep)", "old.py (deleted)"}, nil},
 		{"git apply", ask + claude("git apply - <<'EOF'\\n--- a/quay/book.py\\n+++ b/quay/book.py\\n@@ -1 +1 @@\\n-a\\n+b\\nEOF") + "ok: \n", []string{"quay/book.py"}, nil},

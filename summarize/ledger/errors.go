@@ -351,8 +351,9 @@ func (v *view) writtenOf(from, to uint64, which func(path string) bool) string {
 func (v *view) names(from, to uint64, most int, which func(path string) bool) string {
 	last := map[string]uint64{}
 	for _, f := range v.files {
-		if to > v.l.To && v.isBack(f) || !which(f.Path) {
-			continue
+		all := len(f.Changed) > 0 && len(f.Changed) >= f.Written && f.Changed[len(f.Changed)-1] > from
+		if to > v.l.To && all && v.isBack(f) || !which(f.Path) {
+			continue // as it was then
 		}
 		for _, at := range f.Changed {
 			if from < at && at < to && !temporary.MatchString(f.Path) {

@@ -60,7 +60,7 @@ func (c *collector) fileCall(at uint64, tool string, op op, args arguments, end 
 		return true
 	}
 	if undoes.MatchString(tool + " " + args.text("command", "action", "mode", "operation")) {
-		c.undo(path, end)
+		c.undo(at, path, end)
 		return true
 	}
 	var news, olds []string
@@ -87,28 +87,46 @@ func (c *collector) fileCall(at uint64, tool string, op op, args arguments, end 
 	if len(olds) != len(news) {
 		c.left = declared(strings.Join(olds, "\n"))
 	}
-	c.file(at, path, op, end, newestNames(what, nil)...)
+	last := edit{c.swaps, newestNames(what, nil)}
+	c.file(at, path, op, end, last.what...)
+	if c.opened(path) && !end.refused && !end.failed() {
+		c.edits[c.open] = append(c.edits[c.open], last)
+	}
 	return true
 }
 
 // undoes is in the name of a tool, or of its command, that takes the last edit of a file back.
 var undoes = regexp.MustCompile(`(?i)(?:^|[_ ])undo(?:_|$)`)
 
-// undo takes the last edit of a file back, if it is known.
-func (c *collector) undo(path string, end outcome) {
-	path = strings.TrimPrefix(path, "./")
-	i, known := c.files.at[path]
-	if !known || end.refused || end.failed() {
+// edit is what one edit of a file replaces, as swapped tells it, and what it declares.
+type edit struct {
+	swaps uint64
+	what  []string
+}
+
+// opened reports whether a file is the one that was recorded last.
+func (c *collector) opened(path string) bool {
+	return c.open != "" && strings.HasSuffix(c.open, strings.TrimPrefix(path, "./"))
+}
+
+// undo records that the last edit of a file is taken back. It is a change like the edit, after which a run is outdated; of an edit that
+// is known it is the opposite.
+func (c *collector) undo(at uint64, path string, end outcome) {
+	c.left, c.swaps, c.whole = nil, 0, false
+	c.file(at, path, opWrite, end)
+	known := c.edits[c.open]
+	if !c.opened(path) || end.refused || end.failed() || len(known) == 0 {
 		return
 	}
-	if f := &c.files.list[i]; f.Written > 0 {
-		f.Written--
-		f.Diffs, f.Net = 0, 0
-		f.Changed = f.Changed[min(1, len(f.Changed)):]
-		if f.Written == 0 {
-			f.Created, f.What, f.Gone, f.Whole, f.Read = false, nil, nil, 0, f.Read+1
-		}
+	last := known[len(known)-1]
+	c.edits[c.open] = known[:len(known)-1]
+	f, _ := c.files.of(c.open)
+	if last.swaps != 0 {
+		f.Diffs, f.Net = f.Diffs+1, f.Net-last.swaps
+	} else {
+		f.Diffs += 2 // the two together
 	}
+	f.Gone = newestNames(last.what, f.Gone)
 }
 
 // swapped returns a number for texts that are replaced by others, so that those of edits which take each other back add up to 0, in
