@@ -195,6 +195,7 @@ func (c *collector) call(at uint64, call events.ToolCall, result Message) {
 	}
 	args := parseArguments(call.Arguments)
 	line := args.commandLine(call.Name)
+	c.moves(at, call.Name, line, "")
 	if line != "" {
 		steps := shell.Steps(line)
 		end := outcomeOf(result, verdict.Run, line)
@@ -267,6 +268,7 @@ func (c *collector) result(m Message, call events.ToolCall) {
 	args, text := parseArguments(call.Arguments), m.Content.Text()
 	c.refusal(m, call.Name, args, text)
 	c.chose(m.Ordinal, call.Name, args, text)
+	c.moves(m.Ordinal, call.Name, args.commandLine(call.Name), head(text, maxScan))
 	if line := args.commandLine(call.Name); !elsewhere.MatchString(line) {
 		failed := m.IsError != nil && *m.IsError || strings.Contains(line, "git ") && outcomeOf(m, verdict.Run, line).failed()
 		c.git(m.Ordinal, line, text, failed)

@@ -23,6 +23,8 @@ func TestToldOnlyAsFarAsKnown(t *testing.T) {
 // What is in no commit at the end.
 func TestUncommitted(t *testing.T) {
 	const editPier = `call Edit {"file_path":"/w/quay/pier.go","old_string":"a","new_string":"x"}` + "\nok: done\n"
+	const newRope = `call Write {"file_path":"/w/quay/rope.go","content":"package quay"}` + "\nok: done\n"
+	dirty := claude("git status --short") + `ok:  M quay/book.go` + "\n"
 	commit := claude("git commit -am 'Write a log'") + `ok: [main 4c1d9e7] Write a log\n 1 file changed, 2 insertions(+)` + "\n"
 	play(t, []scenario{
 		{"edited after the last commit", askFerry + editFerry + commit + editPier, []string{"edited since the last commit: pier.go"}, nil},
@@ -37,6 +39,28 @@ func TestUncommitted(t *testing.T) {
 		{"a status before the commit", askFerry + editFerry + claude("git status --short && git add -A && git commit -m 'Write a log'") + `ok:  M quay/book.go\n[main 4c1d9e7] Write a log\n 1 file changed, 2 insertions(+)` + "\n", nil, []string{"uncommitted"}},
 		{"a status before the work was thrown away", askFerry + editFerry + claude("git status --short") + `ok:  M quay/book.go` + "\n" + claude("git checkout -- quay/book.go") + "ok: \n", nil, []string{"uncommitted (git status)"}},
 		{"a push changes no file", askFerry + editFerry + commit + editPier + claude("git status --short") + `ok:  M quay/pier.go` + "\n" + claude("git push") + `ok: To github.com:ferry/quay\n   1b2c3d4..4c1d9e7  main -> main` + "\n", []string{"uncommitted (git status): pier.go"}, nil},
+		{"new files hidden", askFerry + newRope + claude("git status -s -uno") + "ok: \n", nil, []string{"uncommitted"}},
+		{"new files hidden, in words", askFerry + newRope + claude("git status --porcelain --untracked-files=no") + "ok: \n", nil, []string{"uncommitted"}},
+		{"new files hidden, in two words", askFerry + newRope + claude("git -c status.showUntrackedFiles=no status -s") + "ok: \n", nil, []string{"uncommitted"}},
+		{"of a part", askFerry + editFerry + claude("git status -s docs") + "ok: \n", nil, []string{"uncommitted"}},
+		{"of a part, behind dashes", askFerry + editFerry + claude("git status -s -- docs/") + "ok: \n", nil, []string{"uncommitted"}},
+		{"of another repository", askFerry + editFerry + claude("git -C /other/repo status") + `ok: On branch main\nnothing to commit, working tree clean` + "\n", nil, []string{"uncommitted"}},
+		{"of another repository, by its directory", askFerry + editFerry + claude("git --git-dir=/other/.git --work-tree /other status -s") + "ok: \n", nil, []string{"uncommitted"}},
+		{"of another repository, by a variable", askFerry + editFerry + claude("GIT_DIR=/other/.git git status -s") + "ok: \n", nil, []string{"uncommitted"}},
+		{"with its errors shown", askFerry + editFerry + claude("git status -s -uall 2>&1") + `ok:  M quay/book.go` + "\n", []string{"uncommitted (git status): book.go"}, nil},
+		{"committed by a tool", askFerry + editFerry + dirty + `call mcp__git__git_commit {"repo_path":"/w","message":"Write a log"}` + "\nok: Changes committed\n", nil, []string{"uncommitted", "since the last commit"}},
+		{"committed by a tool, after another commit", askFerry + commit + editFerry + dirty + `call mcp__git__git_commit {"repo_path":"/w","message":"Write a log"}` + "\nok: Changes committed\n", nil, []string{"uncommitted", "since the last commit"}},
+		{"committed by a script", askFerry + editFerry + dirty + claude("./release.sh") + `ok: [main 4c1d9e7] Release\n 1 file changed` + "\n", nil, []string{"uncommitted"}},
+		{"put on the stash", askFerry + commit + editFerry + dirty + claude("git stash") + `ok: Saved working directory` + "\n", nil, []string{"uncommitted", "since the last commit"}},
+		{"a list of the stash", askFerry + editFerry + dirty + claude("git stash list") + "ok: \n", []string{"uncommitted (git status): book.go"}, nil},
+		{"reset", askFerry + editFerry + dirty + claude("git reset -q HEAD") + "ok: \n", nil, []string{"uncommitted"}},
+		{"checked out", askFerry + editFerry + dirty + claude("git checkout main") + "ok: \n", nil, []string{"uncommitted"}},
+		{"restored", askFerry + editFerry + dirty + claude("git restore quay") + "ok: \n", nil, []string{"uncommitted (git"}},
+		{"cleaned", askFerry + editFerry + dirty + claude("git clean -fd") + "ok: \n", nil, []string{"uncommitted (git"}},
+		{"pulled", askFerry + editFerry + dirty + claude("git pull") + "ok: \n", nil, []string{"uncommitted"}},
+		{"merged", askFerry + editFerry + dirty + claude("git merge pier") + "ok: \n", nil, []string{"uncommitted"}},
+		{"rebased", askFerry + editFerry + dirty + claude("git rebase main") + "ok: \n", nil, []string{"uncommitted"}},
+		{"told again", askFerry + editFerry + dirty + claude("git stash pop && git status -s") + `ok:  M quay/book.go` + "\n", []string{"uncommitted (git status): book.go"}, nil},
 		{"another repository", askFerry + editFerry + `call exec_command {"cmd":"git status --short","workdir":"/other"}` + "\nout: " + ` M tools.go` + "\n", nil, []string{"uncommitted"}},
 		{"a part of the status", askFerry + editFerry + claude("git status --short | head -1") + `ok:  M quay/book.go` + "\n", nil, []string{"uncommitted"}},
 	})

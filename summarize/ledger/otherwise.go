@@ -87,7 +87,7 @@ func (c *collector) changedOtherwise(at uint64, line, dir, text string) {
 			continue
 		}
 		paths := operands(args)
-		if filtered := i+1 < len(steps) && steps[i+1].Op == "|"; verb == "status" && len(paths) == 0 && !filtered && !strings.Contains(text, "fatal:") {
+		if filtered := i+1 < len(steps) && steps[i+1].Op == "|"; verb == "status" && wholeTree(line, rest) && !filtered && !strings.Contains(text, "fatal:") {
 			if !slices.ContainsFunc(steps[i+1:], mayChange) {
 				c.status(at, line, dir, text)
 			}

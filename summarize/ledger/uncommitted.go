@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -25,6 +26,76 @@ const newFile = "?? "
 
 // moreFiles stands before the number of files for which there was no room.
 const moreFiles = "?+ "
+
+// Texts of notes in place of what git status told, which holds no longer: the tree moved, and what is uncommitted may be known by the
+// last commit; or nothing is known of it.
+const treeMoved, treeUnknown = "moved", "unknown"
+
+var (
+	// commits is in the name of a tool that may change what is uncommitted.
+	commits = regexp.MustCompile(`(?i)commit|git_?(?:stash|reset|checkout|restore|clean|pull|merge|rebase)`)
+	// printedCommit is how git says that it made one.
+	printedCommit = regexp.MustCompile(`(?m)^\[[^\s\]]+(?: [^\s\]]+)?(?: \(root-commit\))? [0-9a-f]{7,40}\] `)
+	// endsStatus are the commands of git behind which what it told of the tree may hold no longer.
+	endsStatus = setOf("commit stash reset checkout switch restore clean pull merge rebase cherry-pick revert am apply")
+	// elsewhereOf are the options, and onRepository the variables, by which git works on another tree.
+	elsewhereOf  = regexp.MustCompile(`^(?:-C|--git-dir|--work-tree)(?:=|$)`)
+	onRepository = regexp.MustCompile(`\bGIT_(?:DIR|WORK_TREE)=`)
+	// hidesNew are options of git status by which it doesn't tell of all files.
+	hidesNew = regexp.MustCompile(`^(?:-\w*uno|-u=?no|--untracked-files=no|--untracked-files|-u)$`)
+)
+
+// wholeTree reports whether a git status, with these operands of git, is of the whole tree of the thread.
+func wholeTree(line string, operands []string) bool {
+	if onRepository.MatchString(line) {
+		return false
+	}
+	status := false
+	for i := 0; i < len(operands); i++ {
+		switch w := operands[i]; {
+		case elsewhereOf.MatchString(w), status && hidesNew.MatchString(w):
+			return false
+		case w == "-c" && !status:
+			if i++; i < len(operands) && strings.Contains(strings.ToLower(operands[i]), "untracked") {
+				return false
+			}
+		case strings.HasPrefix(w, "-") && w != "--", strings.ContainsAny(w, "<>&"):
+		case !status:
+			status = true // the verb
+		default:
+			return false // a part
+		}
+	}
+	return status
+}
+
+// moves notes that what git status told holds no longer.
+func (c *collector) moves(at uint64, tool, line, printed string) {
+	as := ""
+	if line != "" && strings.Contains(line, "git") {
+		for _, s := range shell.Flat(shell.Steps(line)) {
+			name, rest := s.Program()
+			verb, args := shell.CutVerb(rest)
+			sub, _ := shell.CutVerb(args)
+			switch {
+			case name != "git" || !endsStatus[verb] || verb == "stash" && (sub == "list" || sub == "show"):
+			case verb == "stash" && sub != "pop" && sub != "apply":
+				as = treeUnknown
+			default:
+				as = cmp.Or(as, treeMoved)
+			}
+		}
+	}
+	if line == "" && commits.MatchString(tool) || line != "" && as == "" && printedCommit.MatchString(printed) {
+		as = treeUnknown
+	}
+	if as != "" && c.tree.Text != treeUnknown {
+		c.tree.Text = as
+	}
+	if as != "" {
+		c.tree = Note{Text: c.tree.Text, Rank: tree, First: at, Last: at}
+	}
+}
 
 // status records what git status tells of the whole working tree: the directory, and a line for each changed file.
 func (c *collector) status(at uint64, line, dir, text string) {
@@ -81,7 +152,11 @@ func (v *view) uncommitted() string {
 		}
 	}
 	if told := v.eventsOf(tree, 0); len(told) > 0 {
-		if last := told[len(told)-1]; last.Last >= commit && !v.treeMoved(last.Last) {
+		switch last := told[len(told)-1]; {
+		case last.Text == treeMoved:
+		case last.Text == treeUnknown && last.Last > commit:
+			return ""
+		case last.Text != treeUnknown && last.Last >= commit && !v.movedTree(last.Last):
 			return v.asTreeTold(last)
 		}
 	}
@@ -91,8 +166,8 @@ func (v *view) uncommitted() string {
 	return ""
 }
 
-// treeMoved reports whether a command of git may have changed what it tells of the working tree since a message.
-func (v *view) treeMoved(at uint64) bool {
+// movedTree reports whether a command of git may have changed what it tells of the working tree since a message.
+func (v *view) movedTree(at uint64) bool {
 	moved := func(e Note) bool { return !strings.HasPrefix(e.Text, "done: git push") }
 	for _, kind := range []int{discarded, rewrote, settled} {
 		if slices.ContainsFunc(v.eventsOf(kind, at), moved) {
