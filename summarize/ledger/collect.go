@@ -78,11 +78,12 @@ type collector struct {
 
 	processes map[string]string // the command lines of processes in the background, by id
 
-	stashed bool   // work was put on the stash, and not taken from it since
-	cwd     string // where a command line went that did nothing else
-	dir     string // where the current command line works, if it says so
-	away    bool   // it works in a directory for temporary files
-	told    string // what the assistant said last
+	stashed bool           // work was put on the stash, and not taken from it since
+	cwd     string         // where a command line went that did nothing else
+	dir     string         // where the current command line works, if it says so
+	newDirs map[string]int // the directories that it makes
+	away    bool           // it works in a directory for temporary files
+	told    string         // what the assistant said last
 
 	inText     bool // the message before is the assistant's, with a call in its text
 	printsHere bool // the user's turns hold what such calls print

@@ -130,9 +130,13 @@ func TestDecidedOtherwise(t *testing.T) {
 
 // A file that was given another path is not deleted.
 func TestMovedIsNotDeleted(t *testing.T) {
+	const writeRun = `call Write {"file_path":"/w/run.sh","content":"go run ."}` + "\nok: done\n"
 	play(t, []scenario{
 		{"renamed", askFerry + editFerry + claude("mv /w/quay/book.go /w/quay/ledger.go") + "ok: \n", []string{"book.go (now quay/ledger.go)", "ledger.go"}, []string{"deleted"}},
 		{"into a directory without a slash", askFerry + editFerry + claude("mkdir -p old && mv book.go old") + "ok: \n" + editFerry, nil, []string{"book.go (deleted)"}},
+		{"to a name without an extension", askFerry + writeRun + claude("mv /w/run.sh /w/bin-run") + "ok: \n", []string{"run.sh (now w/bin-run)"}, []string{"bin-run/run.sh", "/w/bin-run", "deleted"}},
+		{"to such a name, in its directory", askFerry + writeRun + claude("cd /w && mv run.sh tool") + "ok: \n", nil, []string{"tool/run.sh", "deleted"}},
+		{"to a directory that is known", askFerry + writeRun + editFerry + claude("mv /w/run.sh /w/quay") + "ok: \n", []string{"run.sh (moved)", "quay/run.sh"}, []string{"deleted"}},
 		{"with its directory", askFerry + editFerry + claude("mv /w/quay /w/harbour") + "ok: \n", []string{"quay/book.go (moved)", "harbour/book.go"}, []string{"deleted"}},
 		{"with its directory, told from within", askFerry + editFerry + claude("cd /w && git mv quay harbour") + "ok: \n", []string{"harbour/book.go"}, []string{"deleted"}},
 		{"by a tool", askFerry + editFerry + `call move_file {"source":"/w/quay/book.go","destination":"/w/quay/ledger.go"}` + "\nok: Moved.\n", []string{"book.go (now quay/ledger.go)"}, []string{"deleted"}},

@@ -92,6 +92,7 @@ func (c *collector) shell(at uint64, line string, steps []shell.Step, end outcom
 	c.patches(at, arguments{raw: line}, end)
 	end.refused = end.refused || end.failed() // whatever it would have written, it was no edit in vain
 	made := madeBy(steps)
+	c.newDirs = made
 	for i, step := range steps {
 		words := step.Words
 		if name, _ := step.Program(); name == "rm" && len(made) > 0 {
@@ -188,16 +189,29 @@ func (c *collector) moved(at uint64, verb string, words []string, end outcome) {
 			continue
 		}
 		to := target
-		if strings.HasSuffix(target, "/") || len(words) > 2 || bare && strings.Contains(base(path), ".") {
+		isDir = strings.HasSuffix(target, "/") || len(words) > 2 || c.hasDir(dir)
+		if isDir {
 			to = dir + "/" + base(path)
 		}
 		switch {
+		case verb == "mv" && !isDir && !strings.Contains(base(dir), "."): // it may be a directory, or the file's new name
+			c.to = dir
+			c.file(at, path, opDelete, end)
+			c.to = ""
 		case verb == "mv":
 			c.move(at, path, to, end)
 		default:
 			c.file(at, to, opCreate, end)
 		}
 	}
+}
+
+// hasDir reports whether a path was seen as a directory: the current line makes it, or a file that is known is in it.
+func (c *collector) hasDir(dir string) bool {
+	_, isMade := c.newDirs[dir]
+	return isMade || slices.ContainsFunc(c.files.list, func(f File) bool {
+		return strings.HasPrefix(f.Path, dir+"/") || dir != "" && dir[0] != '/' && strings.Contains(f.Path, "/"+dir+"/")
+	})
 }
 
 // moveDir records that the files of a directory that are known have other paths now. It returns false if none is.
