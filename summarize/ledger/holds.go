@@ -173,8 +173,8 @@ func (v *view) settledSince(n Note) bool {
 		slices.ContainsFunc(v.l.Decisions, func(d Note) bool { return d.Last > n.Last && d.Text == approvedBy+what }))
 }
 
-// chosenOtherwise reports whether the user, asked with a message by a tool, answered something else than that it is so: what the message says
-// was a proposal, and the answer tells what holds.
+// chosenOtherwise reports whether a message came with a question to the user who did not agree to it. What the message says was a proposal;
+// the answer says what holds.
 func (v *view) chosenOtherwise(n Note) bool {
 	return slices.ContainsFunc(v.eventsOf(answeredElse, max(n.Last, 1)-1), func(e Note) bool { return e.Last <= n.Last+1 })
 }

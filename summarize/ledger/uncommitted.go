@@ -27,13 +27,13 @@ const newFile = "?? "
 // moreFiles stands before the number of files for which there was no room.
 const moreFiles = "?+ "
 
-// Texts of notes in place of what git status told, which holds no longer: the tree moved, and what is uncommitted may be known by the
-// last commit; or nothing is known of it.
+// These texts replace what git status told once it no longer holds. After treeMoved, the last commit may still say what is uncommitted; after
+// treeUnknown, nothing does.
 const treeMoved, treeUnknown = "moved", "unknown"
 
 var (
-	// commits is in the name of a tool that may change what is uncommitted.
-	commits = regexp.MustCompile(`(?i)commit|git_?(?:stash|reset|checkout|restore|clean|pull|merge|rebase)`)
+	// gitTools is in the names of tools that may change what is uncommitted.
+	gitTools = regexp.MustCompile(`(?i)commit|git_?(?:stash|reset|checkout|restore|clean|pull|merge|rebase)`)
 	// printedCommit is how git says that it made one.
 	printedCommit = regexp.MustCompile(`(?m)^\[[^\s\]]+(?: [^\s\]]+)?(?: \(root-commit\))? [0-9a-f]{7,40}\] `)
 	// endsStatus are the commands of git behind which what it told of the tree may hold no longer.
@@ -69,7 +69,7 @@ func wholeTree(line string, operands []string) bool {
 	return status
 }
 
-// moves notes that what git status told holds no longer.
+// moves notes that what git status told no longer holds.
 func (c *collector) moves(at uint64, tool, line, printed string) {
 	as := ""
 	if line != "" && strings.Contains(line, "git") {
@@ -86,7 +86,7 @@ func (c *collector) moves(at uint64, tool, line, printed string) {
 			}
 		}
 	}
-	if line == "" && commits.MatchString(tool) || line != "" && as == "" && printedCommit.MatchString(printed) {
+	if line == "" && gitTools.MatchString(tool) || line != "" && as == "" && printedCommit.MatchString(printed) {
 		as = treeUnknown
 	}
 	if as != "" && c.tree.Text != treeUnknown {
@@ -142,8 +142,8 @@ func onlyNewest(events []Note) []Note {
 	return slices.DeleteFunc(slices.Clone(events), func(e Note) bool { return e.Rank == tree && e.Last != last.Last })
 }
 
-// uncommitted tells what is changed and in no commit: as git status told it at last, and what was edited since; or else what was edited
-// since the last commit.
+// uncommitted names the files with uncommitted changes: those in the newest git status and those edited since; without a git status, those
+// edited since the last commit.
 func (v *view) uncommitted() string {
 	commit := uint64(0)
 	for _, n := range v.l.Commits {
@@ -185,8 +185,8 @@ func (v *view) editedAfter(at uint64) string {
 	})
 }
 
-// asTreeTold tells what git status told, if it is of the tree in which the files are: of the files that are new to git those that the
-// assistant wrote.
+// asTreeTold names the files that a git status lists, if it is of the tree in which the thread's files are. Of untracked files it names only
+// those that the assistant wrote.
 func (v *view) asTreeTold(told Note) string {
 	const most = 5
 	dir, list, _ := strings.Cut(told.Text, "\n")

@@ -462,17 +462,22 @@ func (s *scan) words() words {
 	return *s.said
 }
 
+// acknowledged counts the lines "OK", of which only a single one sums up.
+func (s *scan) acknowledged() (n int) {
+	for _, line := range s.lines {
+		if line == "OK" {
+			n++
+		}
+	}
+	return n
+}
+
 func (s *scan) read() words {
 	w := words{}
 	runner := sums{}
 	n := len(s.lines)
 	recap := slices.ContainsFunc(s.lines, func(line string) bool { return strings.HasPrefix(line, "PLAY RECAP ") })
-	acknowledged := 0 // by "OK", of which only a single one sums up
-	for _, line := range s.lines {
-		if line == "OK" {
-			acknowledged++
-		}
-	}
+	acknowledged := s.acknowledged()
 	others := s.others()
 	for i, line := range s.lines {
 		if others[i] {

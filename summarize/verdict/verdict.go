@@ -167,6 +167,11 @@ func (s *scan) decideRun(o *Outcome) {
 	if o.Verdict == Success && !proven && o.Line != "" && (w.behind > 0 && s.runsOthers() || s.cutOff(w.sum)) {
 		o.Verdict, o.Line = Unknown, ""
 	}
+	o.withoutOthers(w)
+}
+
+// withoutOthers leaves out what a failure's counts of tests would say of something else.
+func (o *Outcome) withoutOthers(w words) {
 	if o.Verdict == Failure && !o.ExitKnown && o.Tests.passedAll() && failedFile.MatchString(o.Line) { // what is counted is another run
 		o.Tests = Tally{}
 	}

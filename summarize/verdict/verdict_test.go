@@ -297,7 +297,7 @@ func TestSeveralRuns(t *testing.T) {
 	}
 }
 
-// TestFailedWithCode: a tool whose name nobody knows says in its first line that what it ran failed, with a code.
+// TestFailedWithCode: the first line of an unknown tool says that what it ran failed, and with which code.
 func TestFailedWithCode(t *testing.T) {
 	for text, want := range map[string]Verdict{
 		"step `plant` (jdk=17): BUILD FAILED after it, rc=1\n--- first errors ---\n[ERROR] no such row": Failure,

@@ -122,19 +122,7 @@ func plainStep(words []string, text string) string {
 	if to == "" {
 		return text
 	}
-	values, flags, plain := map[string]string{}, map[string]bool{}, []string(nil)
-	for i := 1; i < len(words); i++ {
-		name := strings.ToLower(words[i])
-		switch {
-		case !strings.HasPrefix(name, "-") && !(to == "grep" && strings.HasPrefix(name, "/")):
-			plain = append(plain, words[i])
-		case takesValue[name] && i+1 < len(words):
-			values[name] = words[i+1]
-			i++
-		default:
-			flags[name] = true
-		}
-	}
+	values, flags, plain := options(words[1:], to == "grep")
 	path := cmp.Or(values["-path"], values["-literalpath"])
 	switch to {
 	case "cat":
@@ -150,33 +138,19 @@ func plainStep(words []string, text string) string {
 		case last != "":
 			out = "tail -n " + last
 		}
-		for _, p := range paths {
-			out += " " + quote(slashes(p))
-		}
-		return out + " "
+		return out + quoted(paths...)
 	case "ls":
 		out := "ls"
 		if flags["-recurse"] || flags["-r"] || flags["/s"] {
 			out = "find"
 		}
-		for _, p := range append(plain, path) {
-			if p != "" {
-				out += " " + quote(slashes(p))
-			}
-		}
-		return out + " "
+		return out + quoted(append(plain, path)...)
 	case "grep":
 		pattern := values["-pattern"]
 		if pattern == "" && len(plain) > 0 {
 			pattern, plain = plain[0], plain[1:]
 		}
-		out := "grep -n " + quote(pattern)
-		for _, p := range append(plain, path) {
-			if p != "" {
-				out += " " + quote(slashes(p))
-			}
-		}
-		return out + " "
+		return "grep -n " + quote(pattern) + quoted(append(plain, path)...)
 	}
 	if len(plain)+len(flags) > 0 || values["-last"] != "" && len(values) > 1 { // properties; with -Last, -Skip counts from the end
 		return text
@@ -185,16 +159,47 @@ func plainStep(words []string, text string) string {
 	if skip := values["-skip"]; skip != "" {
 		out = "tail -n +" + next(skip)
 	}
-	if first := cmp.Or(values["-first"], values["-last"]); first != "" {
-		if out != "" {
-			out += " | "
-		}
-		out += map[bool]string{true: "head -n ", false: "tail -n "}[values["-first"] != ""] + first
+	if out != "" && (values["-first"] != "" || values["-last"] != "") {
+		out += " | "
+	}
+	if first := values["-first"]; first != "" {
+		out += "head -n " + first
+	} else if last := values["-last"]; last != "" {
+		out += "tail -n " + last
 	}
 	if out == "" {
 		return text
 	}
 	return out + " "
+}
+
+// options reads the operands of a cmdlet: options with their values, those without one, and the rest. One that searches has options with a slash too.
+func options(words []string, search bool) (values map[string]string, flags map[string]bool, plain []string) {
+	values, flags = map[string]string{}, map[string]bool{}
+	for i := 0; i < len(words); i++ {
+		name := strings.ToLower(words[i])
+		switch {
+		case !strings.HasPrefix(name, "-") && !(search && strings.HasPrefix(name, "/")):
+			plain = append(plain, words[i])
+		case takesValue[name] && i+1 < len(words):
+			values[name] = words[i+1]
+			i++
+		default:
+			flags[name] = true
+		}
+	}
+	return values, flags, plain
+}
+
+// quoted returns the paths of a step, each with a blank in front of it, and a blank behind them.
+func quoted(paths ...string) string {
+	var b strings.Builder
+	for _, p := range paths {
+		if p != "" {
+			b.WriteString(" " + quote(slashes(p)))
+		}
+	}
+	return b.String() + " "
 }
 
 // takesValue are options with a value.
